@@ -1,0 +1,1 @@
+"""Who it happens to: persona model, population, life events and the ledger."""

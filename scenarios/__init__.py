@@ -1,0 +1,1 @@
+"""What can happen: dimensions, tools, environments, the constraint language, grading and the scenario files."""

@@ -1,0 +1,1 @@
+"""The factory: plan, converse, inject, compile, gate, release."""

@@ -1,0 +1,189 @@
+"""The director: places every wanted cue in a session, and plans what else is said there.
+
+Tight windows are served first. A cue that belongs to another domain is said in passing ("Different subject ..."), as people do.
+"""
+
+from __future__ import annotations
+
+import bisect
+import random
+from dataclasses import dataclass, field
+
+from iba_bench.errors import InstanceRefused
+from iba_bench.streams import opaque_id, pick, shuffled
+from personas.ledger import ALWAYS, SELF, Entry
+from personas.persona import Persona
+from scenarios.library import Library
+from simulator.calendar import DAY, HOUR, MINUTE
+from simulator.config import GenerateConfig
+from simulator.design import Design, Happening, Want
+
+TOKENS_A_SESSION = 300
+TOKENS_A_LOG_SESSION = 150
+LONGEST_SESSION = 3 * HOUR
+
+
+@dataclass(slots=True)
+class Cue:
+    """One turn that voices one entry (or ends what it started).
+
+    Attributes:
+        cue_id: Opaque id, equal across wording settings.
+        entry: What it voices.
+        ordinal: 0-based number among the cues of the same dimension, holder and strength: no line is used twice.
+        manner: talk, log or end.
+        openness: A draw in [0, 1) that the cues config turns into explicit, hinted or implicit.
+        happening: The life event behind it, or None.
+        all_implicit: The entry's draw in [0, 1): below the config's share, all its cues are implicit.
+    """
+
+    cue_id: str
+    entry: Entry
+    ordinal: int
+    manner: str
+    openness: float
+    all_implicit: float
+    happening: Happening | None
+
+
+@dataclass(slots=True)
+class SessionPlan:
+    """One clean session: when, what about, which cues, how many neutral exchanges."""
+
+    started: int
+    scenario: str
+    kind: str
+    cues: list[Cue] = field(default_factory=list)
+    exchanges: int = 0
+    partner: str | None = None
+
+
+class Director:
+    """Turns a design into session plans for one persona."""
+
+    def __init__(self, rng: random.Random, persona: Persona, library: Library, config: GenerateConfig, design: Design):
+        self.rng, self.persona, self.library = rng, persona, library
+        self.config, self.design = config, design
+        self.sessions: list[SessionPlan] = []
+        self.taken: list[int] = sorted(focus.at for focus in design.foci)
+        self.ordinals: dict[tuple[str, str, str], int] = {}
+        self.logs: set[str] = set()
+        share = config.cues.behaviour
+        mean = (1 - share) * TOKENS_A_SESSION + share * TOKENS_A_LOG_SESSION
+        self.limit = max(8, round(config.history.tokens / mean))
+        wanted = sum(want.count for want in design.wants)
+        self.load = max(2, -(-int(wanted * 1.5) // self.limit))
+        self.domains = [focus.scenario for focus in design.foci]
+
+    def plan(self) -> list[SessionPlan]:
+        """Return all clean sessions in the order of time."""
+        for want in sorted(self.design.wants, key=self._tightness):
+            self._place(want)
+        while len(self.sessions) < self.limit:
+            kind = "behaviour" if self.rng.random() < self.config.cues.behaviour else "dialogue"
+            self._open(pick(self.rng, self.domains), kind, 0, self.config.history.days * DAY)
+        self.sessions.sort(key=lambda session: session.started)
+        for session in self.sessions:
+            self._fill(session)
+        return self.sessions
+
+    @staticmethod
+    def _tightness(want: Want) -> tuple[int, str]:
+        return want.before - want.after, want.entry.entry_id
+
+    def _place(self, want: Want) -> None:
+        if want.before - want.after < 2 * HOUR:
+            raise InstanceRefused("no_room_for_evidence")
+        elsewhere = self.rng.random() < self.config.cues.elsewhere and want.happening is None
+        used: list[SessionPlan] = []
+        for number in range(want.count):
+            cue = self._cue(want, number)
+            session = self._session(want, cue, elsewhere, used)
+            session.cues.append(cue)
+            used.append(session)
+
+    def _cue(self, want: Want, number: int) -> Cue:
+        entry, rng = want.entry, self.rng
+        manner = "end" if want.ends else "talk"
+        may_log = entry.holder == SELF and entry.scope == ALWAYS and entry.polarity == "likes" and not want.happening
+        if may_log and manner == "talk" and number > 0 and rng.random() < self.config.cues.behaviour:
+            manner = "log"
+        key = (entry.dimension, entry.holder, "prefer" if manner == "log" else entry.strength)
+        ordinal = self.ordinals[key] = self.ordinals.get(key, -1) + 1
+        cue_id = opaque_id("c", entry.entry_id, len(self.ordinals), ordinal, manner, rng.random())
+        return Cue(cue_id, entry, ordinal, manner, rng.random(), entry_draw(entry), want.happening)
+
+    def _session(self, want: Want, cue: Cue, elsewhere: bool, used: list[SessionPlan]) -> SessionPlan:
+        kind = "behaviour" if cue.manner == "log" else "dialogue"
+        homes = self._homes(want, elsewhere, kind)
+        fits = [
+            session
+            for session in self.sessions
+            if session.kind == kind
+            and want.after <= session.started
+            and session.started + LONGEST_SESSION < want.before
+            and len(session.cues) < self.load + 2
+            and session not in used
+            and all(other.entry.dimension != cue.entry.dimension for other in session.cues)
+        ]
+        native = [session for session in fits if session.scenario in homes and len(session.cues) < self.load]
+        if native and (len(self.sessions) > 0.75 * self.limit or self.rng.random() < 0.6):
+            return pick(self.rng, native)
+        if len(self.sessions) < self.limit:
+            opened = self._open(pick(self.rng, homes), kind, want.after, want.before)
+            if opened:
+                return opened
+        if native:
+            return pick(self.rng, native)
+        if kind == "dialogue" and fits:
+            return min(fits, key=lambda session: (len(session.cues), session.started))
+        if kind == "behaviour":
+            cue.manner = "talk"
+            return self._session(want, cue, elsewhere, used)
+        opened = self._open(pick(self.rng, homes), kind, want.after, want.before)
+        if opened is None:
+            raise InstanceRefused("no_room_for_session")
+        return opened
+
+    def _homes(self, want: Want, elsewhere: bool, kind: str) -> list[str]:
+        active = self.domains
+        homes = [key for key in active if want.entry.dimension in self.library.exposed[key]]
+        event = want.happening.event.scenario if want.happening else ()
+        if event and kind == "dialogue":
+            return [key for key in active if key in event] or active
+        if elsewhere and kind == "dialogue":
+            own = {self.library.scenarios[key].domain for key in self.library.homes[want.entry.dimension]}
+            return [key for key in active if self.library.scenarios[key].domain not in own] or homes
+        return homes
+
+    def _open(self, scenario: str, kind: str, after: int, before: int) -> SessionPlan | None:
+        """Open a session at a free moment of waking hours, or return None."""
+        for _ in range(40):
+            at = int(self.rng.uniform(after, max(after + 1, before - LONGEST_SESSION)))
+            at -= at % MINUTE
+            if not 7 * HOUR <= at % DAY <= 21 * HOUR or at < after:
+                continue
+            place = bisect.bisect(self.taken, at)
+            early = self.taken[place - 1] if place else -DAY
+            late = self.taken[place] if place < len(self.taken) else at + DAY
+            if at - early >= LONGEST_SESSION and late - at >= LONGEST_SESSION:
+                self.taken.insert(place, at)
+                session = SessionPlan(at, scenario, kind)
+                self.sessions.append(session)
+                return session
+        return None
+
+    def _fill(self, session: SessionPlan) -> None:
+        session.cues = shuffled(self.rng, session.cues)
+        if session.kind == "behaviour":
+            session.exchanges = max(2, 6 - len(session.cues)) + int(self.rng.random() * 3)
+            return
+        room = (TOKENS_A_SESSION - 110 - 56 * len(session.cues)) / 44
+        session.exchanges = max(0, round(room + self.rng.uniform(-0.8, 0.8)))
+        if self.rng.random() < 0.08:
+            session.partner = pick(self.rng, [r.mention for r in self.persona.social if not r.is_child])
+
+
+def entry_draw(entry: Entry) -> float:
+    """Return a fixed draw in [0, 1) for an entry: whether all its cues are implicit."""
+    return int(entry.entry_id[-6:], 16) / 0x1000000
