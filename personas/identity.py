@@ -1,7 +1,8 @@
 """Who somebody is on paper: name, age, pronouns, place and occupation.
 
-Names come from Faker by locale; era, month names and words that are names of other things are sorted out with lists of the catalog. Faker never sees the clock here:
-years are counted back from the population's reference year.
+Names come from Faker by locale; era, month names and words that are names of other things are sorted out
+with lists of the catalog. Faker never sees the clock here: years are counted back from the population's
+reference year.
 """
 
 from __future__ import annotations
@@ -38,7 +39,9 @@ class City(Frozen):
         try:
             ZoneInfo(self.timezone)
         except (ZoneInfoNotFoundError, ValueError):
-            raise ValueError(f"unknown timezone '{self.timezone}'; use an IANA name such as Europe/London") from None
+            raise ValueError(
+                f"unknown timezone '{self.timezone}'; use an IANA name such as Europe/London"
+            ) from None
         return self
 
 
@@ -81,14 +84,18 @@ class IdentityBank(Frozen):
     places: dict[str, Places]
     pronouns: dict[str, float]
     occupations: dict[str, tuple[Occupation, ...]]
-    early_retirement_age: int = Field(description="Years; the youngest age of somebody retired in the middle band.")
+    early_retirement_age: int = Field(
+        description="Years; the youngest age of somebody retired in the middle band."
+    )
     names: NameLists
 
     @model_validator(mode="after")
     def _locales(self) -> IdentityBank:
         for locale in self.places:
             if locale not in AVAILABLE_LOCALES:
-                raise ValueError(f"places: Faker has no locale '{locale}'; {near_match(locale, AVAILABLE_LOCALES)}")
+                raise ValueError(
+                    f"places: Faker has no locale '{locale}'; {near_match(locale, AVAILABLE_LOCALES)}"
+                )
         return self
 
 
@@ -165,7 +172,12 @@ class Identity(Frozen):
 
 
 def draw_identity(
-    rng: random.Random, traits: Mapping[str, str], bank: IdentityBank, names: NameSource, ages: tuple[int, int], year: int
+    rng: random.Random,
+    traits: Mapping[str, str],
+    bank: IdentityBank,
+    names: NameSource,
+    ages: tuple[int, int],
+    year: int,
 ) -> Identity:
     """Draw who somebody with these traits is.
 

@@ -1,7 +1,7 @@
 """Who exists: the population's tables, and personas drawn of them.
 
-`load_population` reads and checks all catalogs once. `draw_persona` then needs nothing but a stream, so a persona depends on its own index alone and a larger population
-begins with the smaller one.
+`load_population` reads and checks all catalogs once. `draw_persona` then needs nothing but a stream, so a
+persona depends on its own index alone and a larger population begins with the smaller one.
 """
 
 from __future__ import annotations
@@ -34,16 +34,33 @@ from personas.voice import VoiceBank, draw_voice, load_voices
 from scenarios.line import Frozen
 
 TRAITS = (
-    "age_band", "work", "chronotype", "household", "budget", "diet", "fitness", "tech", "temperament", "planning", "health", "pet", "mobility", "locale",
-)  # fmt: skip
+    "age_band",
+    "work",
+    "chronotype",
+    "household",
+    "budget",
+    "diet",
+    "fitness",
+    "tech",
+    "temperament",
+    "planning",
+    "health",
+    "pet",
+    "mobility",
+    "locale",
+)
 _NO_TRAITS: Mapping[str, str] = {}
 
 
 class PopulationFile(Frozen):
     """What `catalog/population.yaml` holds."""
 
-    reference_year: int = Field(ge=1970, le=2100, description="Year in which personas have the ages of their band.")
-    ages: dict[str, tuple[int, int]] = Field(description="Youngest and oldest age of each age band, both included.")
+    reference_year: int = Field(
+        ge=1970, le=2100, description="Year in which personas have the ages of their band."
+    )
+    ages: dict[str, tuple[int, int]] = Field(
+        description="Youngest and oldest age of each age band, both included."
+    )
     traits: dict[str, Trait]
     quotas: tuple[Quota, ...] = ()
     coherence: tuple[Rule, ...] = ()
@@ -76,7 +93,9 @@ def load_population(path: Path = CATALOG / "population.yaml") -> Population:
     """
     source = YamlSource(path, f"personas/catalog/{path.name}")
     tables = source.parse(PopulationFile)
-    _refuse_first(source, chain(_trait_problems(tables), table_problems(tables.traits), _unknown_names(tables)))
+    _refuse_first(
+        source, chain(_trait_problems(tables), table_problems(tables.traits), _unknown_names(tables))
+    )
     graph = TraitGraph(tables.traits)
     _refuse_first(source, chain(quota_problems(graph, tables.quotas), rule_problems(graph, tables.coherence)))
     population = Population(tables, graph, load_identity(), load_circle(), load_voices())
@@ -95,7 +114,10 @@ def _trait_problems(tables: PopulationFile) -> Iterator[Problem]:
             yield ("traits",), f"trait '{name}' is missing; add it (scenarios count on {', '.join(TRAITS)})"
     for name in tables.traits:
         if name not in TRAITS:
-            yield ("traits", name), f"no scenario knows this trait; remove it or rename it to one of {', '.join(TRAITS)}"
+            yield (
+                ("traits", name),
+                f"no scenario knows this trait; remove it or rename it to one of {', '.join(TRAITS)}",
+            )
 
 
 def _unknown_names(tables: PopulationFile) -> Iterator[Problem]:
@@ -123,7 +145,9 @@ def _uncovered(population: Population) -> Iterator[Problem]:
                 yield ("traits", trait, "values"), f"'{value}' has no entry in {where}; add one there"
 
 
-def draw_traits(rng: random.Random, population: Population, wanted: Mapping[str, str] = _NO_TRAITS) -> dict[str, str]:
+def draw_traits(
+    rng: random.Random, population: Population, wanted: Mapping[str, str] = _NO_TRAITS
+) -> dict[str, str]:
     """Draw all traits of one persona, on condition that those of ``wanted`` come out as given.
 
     Raises:
@@ -145,8 +169,9 @@ def draw_persona(rng: random.Random, population: Population, index: int, persona
     traits = draw_traits(rng, population, quota.traits if quota else _NO_TRAITS)
     tables = population.tables
     names = NameSource(rng, traits["locale"], population.identity.names)
-    who = draw_identity(rng, traits, population.identity, names, tables.ages[traits["age_band"]], tables.reference_year)
     home = draw_home(rng, traits, population.circle)
+    ages = home.narrowed(tables.ages[traits["age_band"]])
+    who = draw_identity(rng, traits, population.identity, names, ages, tables.reference_year)
     return Persona(
         index=index,
         persona_id=persona_id,

@@ -1,7 +1,8 @@
 """The people around a persona: a graph of household, family, friends and colleagues.
 
-Nodes are first names (the persona is `SELF`), an edge says how two people know each other. People of one home, one family or one workplace know each other;
-friends know the home only. The persona's own edges carry the `Relation`, so the released tuple is read off the graph.
+Nodes are first names (the persona is `SELF`), an edge says how two people know each other. People of one
+home, one family or one workplace know each other; friends know the home only. The persona's own edges carry
+the `Relation`, so the released tuple is read off the graph.
 """
 
 from __future__ import annotations
@@ -38,7 +39,12 @@ class Who(Frozen):
 
     def fits(self, traits: Mapping[str, str]) -> bool:
         """Whether it can be in the circle of somebody with these traits."""
-        pairs = (("age_band", self.ages), ("work", self.work), ("household", self.households), ("locale", self.locales))
+        pairs = (
+            ("age_band", self.ages),
+            ("work", self.work),
+            ("household", self.households),
+            ("locale", self.locales),
+        )
         return all(not allowed or traits[trait] in allowed for trait, allowed in pairs)
 
 
@@ -75,6 +81,14 @@ class Home(Who):
     weight: float = Field(gt=0)
     people: tuple[str, ...]
     text: str
+    between: tuple[int, int] | None = Field(
+        default=None, description="Youngest and oldest age at which one lives so."
+    )
+
+    def narrowed(self, ages: tuple[int, int]) -> tuple[int, int]:
+        """Return the ages of a band at which one can live so."""
+        low, high = self.between or ages
+        return max(low, ages[0]), min(high, ages[1])
 
 
 class CircleBank(Frozen):
@@ -110,7 +124,12 @@ def draw_home(rng: random.Random, traits: Mapping[str, str], bank: CircleBank) -
 
 
 def draw_circle(
-    rng: random.Random, traits: Mapping[str, str], home: Home, birth_year: int, names: NameSource, bank: CircleBank
+    rng: random.Random,
+    traits: Mapping[str, str],
+    home: Home,
+    birth_year: int,
+    names: NameSource,
+    bank: CircleBank,
 ) -> tuple[Relation, ...]:
     """Draw the persona's circle, household first, at least one of every other group.
 
@@ -129,7 +148,11 @@ def draw_circle(
     wanted: list[Group | None] = [*OUTSIDE_HOME]
     wanted += [None] * max(0, size - len(people) - len(wanted))
     for group in wanted:
-        free = [other for other in fitting if counts[other.relation] < other.limit and group in (None, other.group)]
+        free = [
+            other
+            for other in fitting
+            if counts[other.relation] < other.limit and group in (None, other.group)
+        ]
         chosen = weighted(rng, free, [other.weight for other in free])
         counts[chosen.relation] += 1
         people.append(_relation(rng, chosen, chosen, birth_year, names))
@@ -137,17 +160,25 @@ def draw_circle(
     return tuple(sorted(people, key=lambda person: order.index(person.group)))
 
 
-def _housemate(rng: random.Random, traits: Mapping[str, str], kin: Kin, birth_year: int, names: NameSource) -> Relation:
+def _housemate(
+    rng: random.Random, traits: Mapping[str, str], kin: Kin, birth_year: int, names: NameSource
+) -> Relation:
     form = pick(rng, [form for form in kin.forms if form.fits(traits)])
     return _relation(rng, form, kin, birth_year, names).model_copy(update={"lives_with": True})
 
 
-def _relation(rng: random.Random, form: Form, kin: Kin | Other, birth_year: int, names: NameSource) -> Relation:
+def _relation(
+    rng: random.Random, form: Form, kin: Kin | Other, birth_year: int, names: NameSource
+) -> Relation:
     born = birth_year + kin.generation + rng.randint(-_JITTER, _JITTER)
     kindred = kin.group == "family" or kin.generation != 0
     name = names.first(form.gender, born, worldly=not kindred, is_child=kin.is_child)
     return Relation(
-        name=name, relation=form.relation, group=kin.group, mention=form.mention.replace("{name}", name), is_child=kin.is_child
+        name=name,
+        relation=form.relation,
+        group=kin.group,
+        mention=form.mention.replace("{name}", name),
+        is_child=kin.is_child,
     )
 
 

@@ -1,8 +1,10 @@
 """British and American spelling: whole words, case kept.
 
-The table holds plain words. A capitalised word inside a sentence may be part of a name ("the Grey Heron"), so it is left as it is; so is one that begins a
-sentence when another capitalised word follows it. `canonical` reads the table backwards and is for comparing wordings only: it makes British words of
-American ones without asking whether the word meant the other thing ("story", "tire"), which does no harm as long as both sides go through it.
+The table holds plain words. A capitalised word inside a sentence may be part of a name ("the Grey Heron"),
+so it is left as it is; so is one that begins a sentence when another capitalised word follows it.
+`canonical` reads the table backwards and is for comparing wordings only: it makes British words of American
+ones without asking whether the word meant the other thing ("story", "tire"), which does no harm as long as
+both sides go through it.
 """
 
 from __future__ import annotations
@@ -31,9 +33,9 @@ class SpellingTable(Frozen):
         seen: dict[str, str] = {}
         for british, american in self.pairs.items():
             if not (british.isalpha() and american.isalpha() and (british + american).islower()):
-                raise ValueError(f"'{british}: {american}' must be two lower-case words; write inflections as pairs of their own")
+                raise ValueError(f"'{british}: {american}' must be two lower-case words; mend the pair")
             if american in seen:
-                raise ValueError(f"'{american}' stands for '{seen[american]}' and '{british}'; keep one, or it cannot be read backwards")
+                raise ValueError(f"'{american}' stands for '{seen[american]}' and '{british}'; keep one")
             if american in self.pairs:
                 raise ValueError(f"'{american}' is British in one pair and American in another; remove one")
             seen[american] = british

@@ -1,7 +1,9 @@
 """Traits and what causes them: a graph of conditional tables, checked when it is read.
 
-A trait names its values, its parents and a row of weights for every combination of the parents' values; "*" in a row stands for any value and the first row that
-matches counts. Everything that can be wrong is found at load, among it by exact enumeration: a coherence rule that a draw could break, a quota that none could fill.
+A trait names its values, its parents and a row of weights for every combination of the parents' values; "*"
+in a row stands for any value and the first row that matches counts. Everything that can be wrong is found
+at load, among it by exact enumeration: a coherence rule that a draw could break, a quota that none could
+fill.
 """
 
 from __future__ import annotations
@@ -32,7 +34,9 @@ class Trait(Frozen):
 
     values: tuple[str, ...] = Field(min_length=2)
     parents: tuple[str, ...] = ()
-    table: dict[str, dict[str, float]] = Field(min_length=1, description="Row of weights by the parents' values.")
+    table: dict[str, dict[str, float]] = Field(
+        min_length=1, description="Row of weights by the parents' values."
+    )
 
     @staticmethod
     def pattern(row: str) -> tuple[str, ...]:
@@ -43,7 +47,9 @@ class Trait(Frozen):
         """Return the name of the first row that matches the parents' values."""
         for row in self.table:
             pattern = self.pattern(row)
-            if len(pattern) == len(given) and all(want in (ANY, have) for want, have in zip(pattern, given, strict=True)):
+            if len(pattern) == len(given) and all(
+                want in (ANY, have) for want, have in zip(pattern, given, strict=True)
+            ):
                 return row
         return None
 
@@ -82,9 +88,13 @@ class TraitGraph:
     def __init__(self, traits: Mapping[str, Trait]) -> None:
         self.graph = nx.DiGraph()
         self.graph.add_nodes_from(traits)
-        self.graph.add_edges_from((parent, name) for name, trait in traits.items() for parent in trait.parents)
+        self.graph.add_edges_from(
+            (parent, name) for name, trait in traits.items() for parent in trait.parents
+        )
         place = {name: index for index, name in enumerate(traits)}
-        self.order: tuple[str, ...] = tuple(nx.lexicographical_topological_sort(self.graph, key=place.__getitem__))
+        self.order: tuple[str, ...] = tuple(
+            nx.lexicographical_topological_sort(self.graph, key=place.__getitem__)
+        )
         self.traits = {name: traits[name] for name in self.order}
         self.rows = {name: self._compiled(traits, name) for name in self.order}
 
@@ -183,7 +193,7 @@ def _pattern_problem(traits: Mapping[str, Trait], trait: Trait, row: str) -> str
     pattern = trait.pattern(row)
     if len(pattern) != len(trait.parents):
         wanted = ", ".join(trait.parents) or NO_PARENTS
-        return f"the row's name has {len(pattern)} parts, the trait {len(trait.parents)} parents; write it as '{wanted}'"
+        return f"{len(pattern)} parts for {len(trait.parents)} parents; name the row by '{wanted}'"
     for parent, value in zip(trait.parents, pattern, strict=True):
         if value not in (ANY, *traits[parent].values):
             return f"unknown value '{value}' of {parent}; {near_match(value, traits[parent].values)}"
@@ -202,7 +212,9 @@ def _weights_problem(trait: Trait, weights: Mapping[str, float]) -> str | None:
     return None if sum(weights.values()) > 0 else "all weights are 0; give one value a weight above 0"
 
 
-def name_problems(traits: Mapping[str, Trait], wanted: Mapping[str, Any], at: tuple[str | int, ...]) -> Iterator[Problem]:
+def name_problems(
+    traits: Mapping[str, Trait], wanted: Mapping[str, Any], at: tuple[str | int, ...]
+) -> Iterator[Problem]:
     """Yield the traits and values of a quota or rule that do not exist."""
     for name, values in wanted.items():
         if name not in traits:
@@ -220,10 +232,16 @@ def quota_problems(graph: TraitGraph, quotas: Collection[Quota]) -> Iterator[Pro
             yield ("quotas", index, "offset"), f"must be below every ({quota.every}), got {quota.offset}"
         chance = graph.probability({name: (value,) for name, value in quota.traits.items()})
         if chance < _RAREST:
-            yield ("quotas", index, "traits"), f"{quota.label} has probability {chance:.4f}, too rare to draw (below {_RAREST}); raise its weights"
+            yield (
+                ("quotas", index, "traits"),
+                f"{quota.label} has probability {chance:.4f}, below {_RAREST}; raise its weights",
+            )
     for (_, one), (index, other) in combinations(enumerate(quotas), 2):
         if (one.offset - other.offset) % gcd(one.every, other.every) == 0:
-            yield ("quotas", index, "offset"), f"{other.label} and {one.label} meet in one persona; change the offset"
+            yield (
+                ("quotas", index, "offset"),
+                f"{other.label} and {one.label} meet in one persona; change the offset",
+            )
 
 
 def rule_problems(graph: TraitGraph, rules: Collection[Rule]) -> Iterator[Problem]:
@@ -231,4 +249,7 @@ def rule_problems(graph: TraitGraph, rules: Collection[Rule]) -> Iterator[Proble
     for index, rule in enumerate(rules):
         chance = graph.probability(rule.never)
         if chance > 0:
-            yield ("coherence", index), f"the tables draw this with probability {chance:.4f} ({rule.why}); set the weight to 0"
+            yield (
+                ("coherence", index),
+                f"the tables draw this with probability {chance:.4f} ({rule.why}); set the weight to 0",
+            )

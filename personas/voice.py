@@ -1,7 +1,8 @@
 """How a persona puts things: one turn, already composed, in its own punctuation, spelling and small habits.
 
-The decisive clause of a turn is what a gate looks for, so its words stay the same words in the same order. Within it only case, final punctuation and spelling
-variety change; typos fall outside. `normalise` undoes what may vary, so that wordings can be compared. `slip` makes one honest mistake, for noise.
+The decisive clause of a turn is what a gate looks for, so its words stay the same words in the same order.
+Within it only case, final punctuation and spelling variety change; typos fall outside. `normalise` undoes
+what may vary, so that wordings can be compared. `slip` makes one honest mistake, for noise.
 """
 
 from __future__ import annotations
@@ -31,7 +32,6 @@ _WORD = re.compile(r"[A-Za-z]+(?:'[a-z]+)?")
 _TYPABLE = re.compile(r"(?<![\w'-])(?!today|tomorrow|yesterday|tonight)[a-z]{4,}(?![\w'-]| [A-Z])")
 _NEAR = dict(zip("abcdefghijklmnopqrstuvwxyz", "svxsrghjokjlnmiowtdrybecuz", strict=True))
 _LETTERS_A_WORD = 6.0
-_TRIES = 3
 
 
 class PhraseGroup(Frozen):
@@ -46,7 +46,9 @@ class PhraseGroup(Frozen):
     def _sentences(self) -> PhraseGroup:
         for phrase in self.say:
             if not re.fullmatch(r"[A-Z].*[.!]", phrase):
-                raise ValueError(f"'{phrase}' is no sentence; begin it with a capital and end it with a full stop")
+                raise ValueError(
+                    f"'{phrase}' is no sentence; begin it with a capital and end it with a full stop"
+                )
         return self
 
 
@@ -126,18 +128,20 @@ def draw_voice(rng: random.Random, traits: Mapping[str, str], bank: VoiceBank) -
         spelling=draw(bank.spelling[traits["locale"]]),
         emoji=draw(bank.emoji[formality]),
         typo_rate=round(low + rng.random() * (high - low), 4),
-        pet_phrases=tuple(rng.sample(bank.phrases_for(formality, traits["locale"]), rng.randint(fewest, most))),
+        pet_phrases=tuple(
+            rng.sample(bank.phrases_for(formality, traits["locale"]), rng.randint(fewest, most))
+        ),
     )
 
 
-def render(voice: Voice, text: str, rng: random.Random, *, decisive: Span | None) -> tuple[str, Span | None]:
+def render(voice: Voice, text: str, rng: random.Random, *, decisive: Span | None = None) -> tuple[str, Span | None]:
     """Return ``text`` as the persona would write it, and where its decisive clause now is.
 
     Args:
         voice: The persona's voice.
         text: One to four sentences in British spelling, properly punctuated.
         rng: The turn's stream.
-        decisive: First character and one past the last of the clause that must keep its words; None if there is none.
+        decisive: First character and one past the last of the clause that keeps its words, if any.
     """
     start, end = decisive or (len(text), len(text))
     head, core, tail = text[:start], text[start:end], text[end:]
@@ -188,12 +192,11 @@ def _mistyped(head: str, tail: str, rate: float, rng: random.Random) -> tuple[st
 
 
 def _with_typo(text: str, rng: random.Random) -> str:
-    """Return ``text`` with one typo in a plain word, if one is found in a few tries."""
-    for _ in range(_TRIES):
-        match = _TYPABLE.search(text, int(rng.random() * len(text)))
-        if match:
-            return text[: match.start()] + _typo(match.group(), rng) + text[match.end() :]
-    return text
+    """Return ``text`` with one typo in a plain word, if it has one that matters little."""
+    match = _TYPABLE.search(text, int(rng.random() * len(text))) or _TYPABLE.search(text)
+    if match is None:
+        return text
+    return text[: match.start()] + _typo(match.group(), rng) + text[match.end() :]
 
 
 def _typo(word: str, rng: random.Random) -> str:
@@ -240,5 +243,5 @@ def _stuttered(text: str, rng: random.Random) -> str:
 
 
 def normalise(text: str) -> str:
-    """Return the words of ``text`` alone: lower case, British spelling, no punctuation, no emoji, single spaces."""
+    """Return the words of ``text`` alone: lower case, British spelling, no punctuation, no emoji."""
     return " ".join([canonical(word) for word in _TOKEN.findall(text.lower().replace("\u2019", "'"))])

@@ -32,7 +32,7 @@ class ScopesFile(Frozen):
     """Scope sentences by scope, and those that say there is none."""
 
     scopes: Mapping[str, ScopeBank]
-    always: tuple[Line, ...]
+    always: ScopeBank
     fills: Mapping[str, tuple[str, ...]] = {}
 
 

@@ -156,5 +156,5 @@ def joint_probability(slots: Sequence[Slot]) -> float:
 
 def topic_entity(topic: Any, task_id: str) -> dict[str, Any]:
     """Return what an agent may read about a text task's topic."""
-    facts: list[Mapping[str, Any]] = list(topic.public_facts())
+    facts: list[Mapping[str, Any]] = [{"id": fact.id, "statement": fact.statement} for fact in topic.facts]
     return {"id": opaque_id("x", task_id), "topic": topic.id, "subject": topic.subject, "facts": facts}

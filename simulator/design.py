@@ -220,20 +220,24 @@ class Designer:
             own.sort(key=lambda d: (d.about != "principal", not d.servable))
         return [(d, "must" if d.safety or self.rng.random() < 0.8 else "prefer") for d in own[:count]]
 
-    def _value(self, dimension: Dimension, exclude: set[str]) -> str:
-        keys, weights = [], []
+    def _weights(self, dimension: Dimension) -> dict[str, float]:
+        """Return the values that this persona can have, with their weights: table times lifts."""
+        out = {}
         for key, value in dimension.values.items():
             weight = value.weight
             for lift, factor in value.lifts.items():
                 trait, _, level = lift.partition("=")
                 held = self.persona.locale if trait == "locale" else self.persona.traits.get(trait)
                 weight *= factor if held == level else 1.0
-            if key not in exclude and weight > 0:
-                keys.append(key)
-                weights.append(weight)
-        if not keys:
+            if weight > 0:
+                out[key] = weight
+        return out
+
+    def _value(self, dimension: Dimension, exclude: set[str]) -> str:
+        weights = {key: weight for key, weight in self._weights(dimension).items() if key not in exclude}
+        if not weights:
             raise InstanceRefused("no_value_left")
-        return weighted(self.rng, keys, weights)
+        return weighted(self.rng, list(weights), list(weights.values()))
 
     def _entry(self, dimension: Dimension, value: str, strength: str, begin: int, end: int | None, cause: str,
                **more: object) -> Entry:  # fmt: skip
@@ -274,6 +278,8 @@ class Designer:
     def _drift_kind(self, dimension: Dimension) -> str | None:
         drift = self.config.drift
         if not drift.kinds or self.rng.random() >= drift.share or dimension.type == "set":
+            return None
+        if len(self._weights(dimension)) < 2:
             return None
         kind = weighted(self.rng, list(drift.kinds), list(drift.kinds.values()))
         if kind == "gradual" and (dimension.type not in ("ordinal", "numeric") or len(dimension.values) < 3):
@@ -330,6 +336,8 @@ class Designer:
             return
         dimension = pick(self.rng, held)
         base = self.base[dimension.id, SELF]
+        if len(self._weights(dimension)) < 2:
+            return
         if not any(e.dimension == dimension.id and e.scope != ALWAYS for e in self.out.entries):
             self._scoped_entry(dimension, base.value, base.strength, str(focus.scope), FOREVER, focus.at, "scope")
 
@@ -345,7 +353,8 @@ class Designer:
         for dimension in self.library.scenarios[focus.scenario].dimensions.values():
             if dimension.servable:
                 own = self.base.get((dimension.id, SELF))
-                value = self._value(dimension, {own.value} if own and self.rng.random() < 0.7 else set())
+                differs = own is not None and len(self._weights(dimension)) > 1 and self.rng.random() < 0.7
+                value = self._value(dimension, {own.value} if own and differs else set())
                 entry = self._entry(dimension, value, "must", FOREVER, None, "served", holder=focus.served.mention)
                 self._want(entry, 0, focus.at, self._count(2))
 

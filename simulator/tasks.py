@@ -15,7 +15,7 @@ from personas.ledger import SELF
 from personas.voice import render
 from scenarios.environment import entity_name
 from scenarios.models import Attribute, Scenario, TaskLine
-from scenarios.text import dimension_spec
+from scenarios.text.dimensions import dimension_spec
 from scenarios.writer import topics_of, write
 from simulator.slots import Moment, Slot
 from simulator.wording import Wording

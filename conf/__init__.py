@@ -1,0 +1,1 @@
+"""Hydra config groups; a package, so that a console script finds them."""

@@ -1,0 +1,174 @@
+"""One persona through the factory: persona, design, sessions, words, tasks, twins, noise, rows, gates.
+
+A persona is the unit of work and of redraws: a task that a gate refuses is built again, and if that does not help the persona's life is drawn again. What was refused is counted.
+"""
+
+from __future__ import annotations
+
+import collections
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from iba_bench.errors import InstanceRefused
+from iba_bench.streams import opaque_id, stream
+from personas.life_events import LifeEvent, load_life_events
+from personas.persona import Persona
+from personas.population import Population, draw_persona, load_population
+from scenarios.library import Library, load_library
+from simulator.calendar import Calendar
+from simulator.certificate import certificate_of
+from simulator.compile import Compiler
+from simulator.config import GenerateConfig
+from simulator.converse import Conversations
+from simulator.design import Design, Designer
+from simulator.director import Director
+from simulator.gates import check_persona
+from simulator.history import History
+from simulator.noise import Layer, NoiseMaker, with_noise
+from simulator.rows import (
+    Annotator, Bundle, environment_row, history_rows, ledger_rows, persona_row, solution_row, task_row, twin_row,
+)  # fmt: skip
+from simulator.tasks import Task
+from simulator.twins import make_twin
+from simulator.wording import Wording
+
+PERSONA_ATTEMPTS = 12
+TASK_ATTEMPTS = 10
+
+
+@dataclass
+class Materials:
+    """What every persona is made from: read once per process."""
+
+    library: Library
+    population: Population
+    events: Mapping[str, LifeEvent]
+
+    @classmethod
+    def load(cls) -> Materials:
+        """Read the catalogs of this installation."""
+        return cls(load_library(), load_population(), load_life_events())
+
+
+@dataclass
+class Tally:
+    """What was refused on the way, by reason, and what was measured."""
+
+    refused: collections.Counter[str] = field(default_factory=collections.Counter)
+    clean_tokens: int = 0
+    noise_tokens: int = 0
+    adversarial_tokens: int = 0
+
+
+@dataclass
+class Draft:
+    """One attempt at a persona, before the gates."""
+
+    persona: Persona
+    design: Design
+    history: History
+    wording: Wording
+    compiler: Compiler
+    calendar: Calendar
+    tasks: list[Task]
+    layer: Layer
+    address: tuple[object, ...]
+
+
+class PersonaFactory:
+    """Makes personas, one index at a time; holds nothing between them but the materials."""
+
+    def __init__(self, config: GenerateConfig, materials: Materials) -> None:
+        self.config, self.materials = config, materials
+
+    def make(self, index: int) -> tuple[Bundle, Tally]:
+        """Return the rows of persona ``index``.
+
+        Raises:
+            InstanceRefused: if no attempt gives a fair persona; the last reason.
+        """
+        tally, refusal = Tally(), InstanceRefused("no_attempt")
+        for attempt in range(PERSONA_ATTEMPTS):
+            try:
+                draft = self._draft(index, attempt)
+                bundle = self._gated(draft, tally)
+            except InstanceRefused as error:
+                refusal = error
+                tally.refused[f"persona:{error.reason}"] += 1
+                continue
+            tally.clean_tokens = sum(turn.tokens for _, turn in draft.history.turns())
+            tally.noise_tokens, tally.adversarial_tokens = draft.layer.tokens, draft.layer.adversarial
+            return bundle, tally
+        raise refusal
+
+    def _draft(self, index: int, attempt: int) -> Draft:
+        config, materials = self.config, self.materials
+        persona_id = opaque_id("p", config.seed, index)
+        address = (config.seed, persona_id, attempt)
+        persona = draw_persona(stream(config.seed, "persona", persona_id), materials.population, index, persona_id)
+        calendar = Calendar(config.start, persona.timezone)
+        rng = stream(*address, "design")
+        design = Designer(rng, persona, materials.library, materials.events, config, calendar).draw()
+        plans = Director(stream(*address, "director"), persona, materials.library, config, design).plan()
+        served = frozenset(focus.served.mention for focus in design.foci if focus.served)
+        split = "dev" if index % 10 == 0 else "test"
+        wording = Wording(persona, materials.library, calendar, config.cues, split, address, served)
+        history = Conversations(wording, address).write(plans)
+        compiler = Compiler(wording, design, history, address)
+        tasks = compiler.compile()
+        layer = self._noise(wording, history, compiler, address)
+        return Draft(persona, design, history, wording, compiler, calendar, tasks, layer, address)
+
+    def _noise(self, wording: Wording, history: History, compiler: Compiler, address: tuple[object, ...]) -> Layer:
+        clean = sum(turn.tokens for _, turn in history.turns())
+        return NoiseMaker(wording, history, compiler.entries, address).layer(self.config.noise, clean)
+
+    def _gated(self, draft: Draft, tally: Tally) -> Bundle:
+        """Return the rows once every gate passes; refused tasks are built again."""
+        bundle = self._rows(draft, draft.tasks, None)
+        for attempt in range(1, TASK_ATTEMPTS):
+            failures = check_persona(bundle, self.materials.library)
+            if not failures:
+                return bundle
+            for failure in failures:
+                tally.refused[f"gate {failure.gate}: {failure.reason}"] += 1
+            if any(failure.task_id is None for failure in failures):
+                raise InstanceRefused(f"gate_{failures[0].gate}")
+            failed = {failure.task_id for failure in failures}
+            draft.tasks = [self._again(draft, t, attempt) if t.task_id in failed else t for t in draft.tasks]
+            bundle = self._rows(draft, draft.tasks, bundle)
+        raise InstanceRefused("gates")
+
+    def _again(self, draft: Draft, task: Task, attempt: int) -> Task:
+        refusal = InstanceRefused("no_attempt")
+        for number in range(4):
+            try:
+                return draft.compiler.build(task.moment.focus, 100 * attempt + number)
+            except InstanceRefused as error:
+                refusal = error
+        raise refusal
+
+    def _rows(self, draft: Draft, tasks: Sequence[Task], old: Bundle | None) -> Bundle:
+        persona_id, calendar = draft.persona.persona_id, draft.calendar
+        if old is None:
+            sessions = with_noise(draft.history, draft.layer)
+            annotator = Annotator(persona_id, draft.compiler.entries, self.materials.library, calendar)
+            old = Bundle(
+                persona=persona_row(draft.persona),
+                sessions=history_rows(sessions, persona_id, calendar),
+                annotations=annotator.rows(sessions),
+                ledger=ledger_rows(draft.compiler.entries, persona_id, self.materials.library, calendar),
+                tasks=[],
+            )
+        out = Bundle(old.persona, old.sessions, old.annotations, old.ledger, [])
+        split = "dev" if draft.persona.index % 10 == 0 else "test"
+        for number, task in enumerate(tasks):
+            twin = make_twin(task, draft.wording, draft.address)
+            if twin is None and not task.missing:
+                raise InstanceRefused("no_twin")
+            out.tasks.append(task_row(task, persona_id, number, split, calendar))
+            out.environments[task.environment_id] = environment_row(task)
+            out.solutions[task.task_id] = solution_row(task, certificate_of(task, twin))
+            if twin:
+                out.twins[task.task_id] = twin_row(twin)
+        return out
