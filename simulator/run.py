@@ -158,6 +158,7 @@ def manifest_of(config: GenerateConfig, folder: Path, records: Sequence[Mapping[
         "passed": all(verdict.passed for verdict in verdicts),
         "refused": dict(sorted(refused.items())),
         "failed_personas": expected["failed"],
+        "expected": {key: value for key, value in expected.items() if key != "failed"},
         "files": {name: digest for record in records for name, digest in sorted(record["files"].items())},
     }
 
