@@ -86,8 +86,10 @@ class Document:
         """The core's last paragraph."""
         if not self.core:
             return ""
-        last = self.core[-1].paragraph
-        return " ".join(block.text for block in self.core if block.paragraph == last)
+        last = self.core[-1]
+        if last.kind != "plain":
+            return last.text
+        return " ".join(b.text for b in self.core if b.paragraph == last.paragraph and b.kind == "plain")
 
 
 def plain(text: str) -> str:
@@ -108,7 +110,11 @@ def split_sentences(text: str) -> list[str]:
             out.append(head.strip())
         start = match.end()
     tail = text[start:].strip()
-    return [*out, tail] if tail else out
+    if tail and out and not _WORD.search(tail):
+        out[-1] = f"{out[-1]} {tail}"
+    elif tail:
+        out.append(tail)
+    return out
 
 
 def _kind(line: str) -> Kind:
@@ -148,15 +154,32 @@ def _lines(text: str) -> list[Block]:
     return [block for block in out if block.kind != "rule"]
 
 
-def _is_title(blocks: list[Block]) -> bool:
+def _marker(line: str) -> str:
+    return line[: len(line) - len(line.lstrip("#*_"))]
+
+
+def _is_first_section(text: str) -> bool:
+    """Whether the first line is a heading of the same rank as later ones, so that it is no title."""
+    lines = [line.strip() for line in text.split("\n") if line.strip()]
+    ranks = [_marker(line) for line in lines if _kind(line) == "heading"]
+    return _kind(lines[0]) == "heading" and len(ranks) > 1 and ranks.count(ranks[0]) > 1
+
+
+def _is_title_case(text: str) -> bool:
+    words = text.split()
+    return 2 <= len(words) <= 10 and sum(word[:1].isupper() for word in words) >= 0.6 * len(words)
+
+
+def _is_title(blocks: list[Block], text: str) -> bool:
     if len(blocks) < 2:
         return False
     first, second = blocks[0], blocks[1]
     if first.kind == "heading" or _LABEL.match(first.text):
-        return True
+        return not _is_first_section(text)
     if first.kind != "plain" or letter.greeting_of(first.text) or len(first.text.split()) > 16:
         return False
-    return second.paragraph != first.paragraph and _EMOJI_TAIL.sub("", first.text).rstrip()[-1:] not in ".,:;"
+    apart = second.paragraph != first.paragraph or (_is_title_case(first.text) and len(second.text.split()) > 10)
+    return apart and _EMOJI_TAIL.sub("", first.text).rstrip()[-1:] not in ".,:;"
 
 
 def _short_heading(block: Block, before: Block | None, after: Block | None) -> bool:
@@ -197,7 +220,7 @@ def parse(text: str) -> Document:
     prose, code = _without_code(plain(text))
     blocks = _lines(prose)
     title = ""
-    if _is_title(blocks):
+    if _is_title(blocks, prose):
         title = _LABEL.sub("", blocks[0].text)
         blocks = blocks[1:]
     greeting, rest = letter.cut_greeting([(block.text, block.kind) for block in blocks])

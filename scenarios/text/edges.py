@@ -18,8 +18,8 @@ _FAMILIES = {
     "post": ("anecdote", "statistic", "quotation", "bold_claim"),
 }
 _DEFINITION = re.compile(
-    r"(?:(?:an?|the|in \w+,? an?|in \w+,) )?[\"']?[\w' -]{2,60}?[\"']?,? (?:\([^)]{1,60}\) |or [\w ]{2,30}, )?"
-    r"(?:is|are|means|refers to|describes|denotes|is defined as|is called|is simply|is just)\b(?! (?:a (?:lie|myth|waste|bit of)|not|dead|wrong|why|what|how|hard|easy|on|in))",
+    r"(?:(?:an?|the|in \w+,? an?|in \w+,) )?[\"']?(?:(?!when|if|that|because)[\w'-]+ ?){1,5}?[\"']?,? ?(?:\([^)]{1,60}\) |or [\w ]{2,30}, )?"
+    r"(?:is|are|means|refers to|describes|denotes|is defined as|is called|is simply|is just)\b(?! (?:a (?:lie|myth|waste|bit of)|not|dead|wrong|why|what|how(?! (?:far|much|fast|many|long))|hard|easy|on|in))",
     _I,
 )
 _PERSONAL = re.compile(r"^(?:I|we|my|our|you|it|this|that|there|he|she|they|here|everyone|nobody)\b", _I)
@@ -34,7 +34,7 @@ _PAST = re.compile(
     r"fell|held|kept|met|rang|sent|spent|threw|woke|wrote|burnt|spilt|drove|tried|rode|caught|led|set|cut|hit|\w{2,}ed)\b",
     _I,
 )
-_WHO = re.compile(r"(?:\b(?:I|we|she|he|my|our|her|his|they)\b|(?<=[\w,] )[A-Z][a-z]+\b|^[A-Z][a-z]+ (?:\w+ed|had|was|put|went|took|bought|sat|stood|came|tried|wanted|used)\b)")
+_WHO = re.compile(r"(?:\b(?:I|we|We|she|She|he|He|my|My|our|Our|her|his|they)\b|\b[A-Z][a-z]+ (?:\w+ed|put|went|took|bought|sat|stood|came|tried|saw|ran|found)\b|\ba \w+ (?:called|named) [A-Z])")
 _MONEY_WORD = rf"(?:[\u00a3$\u20ac] ?\d|\b(?:GBP|USD|EUR) ?\d|\d ?(?:GBP|USD|EUR|pounds|dollars|euros)\b|\b{SPELLED} (?:pounds|dollars|euros))"
 _TOTAL = re.compile(
     r"\b(?:total(?:s|led|ed)?|in all|all told|altogether|overall|(?:came|comes|add(?:s|ed)? up|amount(?:s|ed)?|ran) to|outgoings|spending (?:was|came|stood)|"
@@ -58,7 +58,7 @@ _STATISTIC = re.compile(
     _I,
 )
 _BOLD = re.compile(
-    r"\b(?:never|nobody|no one|everyone|everybody|always|nothing|everything|the only|myth|lie|dead|wrong|overrated|underrated|worst|best|pointless|useless|waste|"
+    r"\b(?:never|nobody|no one|everyone|everybody|always|nothing|everything|the only|myth|lie|dead|wrong|overrated|underrated|worst|best(?! of all)|pointless|useless|waste|"
     r"stop|forget|don't need|do not need|doesn't work|does not work|don't work|ruin(?:s|ed|ing)?|kill(?:s|ing)?|better than|worse than|beats|nonsense|most \w+ (?:are|is|get|have|do)|must|should (?:be|never|all)|has no|have no|all \w+ (?:is|are)|"
     r"scam|no such thing|isn't|is not|aren't|are not|will (?:be|never|replace)|there is no)\b",
     _I,
@@ -66,7 +66,7 @@ _BOLD = re.compile(
 _QUOTE_START = re.compile(r"\"[^\"\n]{12,400}[.,!?\u2026]?\"|\"[A-Z][^\"\n]{12,400}$|(?:as|in the words of) [A-Z][\w .']{1,50},? (?:\w+ ){0,3}(?:said|wrote|put it|says|used to say)?[,:]? ?\"", 0)
 _HOW_TO = re.compile(r"(?:[^:?]{1,60}: )?how (?:to|i|we|you can)\b", _I)
 _NUMBER_TITLE = re.compile(
-    rf"(?:(?:the|my|our|top|these|here are|just|only) ){{0,2}}(?:(?!20\d\d\b|19\d\d\b|one\b|a (?:hundred|thousand))(?:{DIGITS}|{SPELLED}))(?![-/%:]|st\b|nd\b|rd\b|th\b)(?: [\w'-]+){{1,3}}",
+    rf"(?:(?:the|my|our|top|these|here are|just|only) ){{0,2}}(?:(?!20\d\d\b|19\d\d\b|one\b|a (?:hundred|thousand))(?:{DIGITS}|{SPELLED}))(?![-/%:]|st\b|nd\b|rd\b|th\b)(?! (?:days?|years?|weeks?|hours?|months?|minutes?)\b)(?: [\w'-]+){{2,3}}",
     _I,
 )
 _SUMMARY = re.compile(
@@ -75,7 +75,7 @@ _SUMMARY = re.compile(
     _I,
 )
 _NEXT = re.compile(
-    r"(?:(?:as a |for the |your |the |a good |a sensible |one )?next(?: step| time| thing| job| up| week)?\b|now (?:try|take|have|go|do|pick|write|draw|work|it's|you)|try\b|from here|once (?:you|that|this)|when you(?:'re| are) ready|tomorrow|tonight|this week|before (?:next|the)|start (?:with|by)|have a go|practi[sc]e\b|to go further|after (?:this|that)|move on|go (?:and|on)|"
+    r"(?:(?:as a |for the |your |the |a good |a sensible |one )?(?<!the )next\b|next (?:step|thing|job)\b|now (?:try|take|have|go|do|pick|write|draw|work|it's|you)|try\b|from here|once (?:you|that|this)|when you(?:'re| are) ready|tomorrow|tonight|this week|before (?:next|the)|start (?:with|by)|have a go|practi[sc]e\b|to go further|after (?:this|that)|move on|go (?:and|on)|"
     r"pick (?:one|a|up)|take (?:a|the|one|ten|five)|grab|do (?:the|one|two|three)|write (?:down|out)|work through|see (?:if|whether) you can|measure|sketch|the step after)\b",
     _I,
 )
@@ -85,15 +85,15 @@ _READING = re.compile(
     _I,
 )
 _SUBSCRIBE = re.compile(
-    r"\b(?:subscribe|subscri(?:ption|ber|bers)|newsletter|sign (?:yourself )?up|signed up|mailing list|follow (?:me|us|along|the blog|this blog)|in(?:to)? your inbox|by email|hit (?:the )?follow|join (?:the|our|my) (?:list|mailing|\w+ readers)|RSS|notifications|leave your (?:email|address)|pop your (?:email|address))\b",
+    r"\b(?:subscribe|subscribers?|newsletter|sign (?:yourself )?up|signed up|mailing list|follow (?:me|us|along|the blog|this blog)|in(?:to)? your inbox|by email|hit (?:the )?follow|join (?:the|our|my) (?:list|mailing|\w+ readers)|RSS|notifications|leave your (?:email|address)|pop your (?:email|address))\b",
     _I,
 )
 _READERS = re.compile(
-    r"\b(?:your (?:favou?rite|own|best|worst|trick|tips?|go-to|house|kitchen|family|experience|story|first|view|take|secret)|have you|do you|did you|would you|are you|what about you|how about you|comments?|tell me|let me know|which of you|who else|anyone else|any of you|how do you|what do you|what did you|what would you|where do you|you(?:'ve| have) (?:ever|got)|readers|what's yours|yours|over to you)\b",
+    r"\b(?:your (?:favou?rite|own|best|worst|trick|tips?|go-to|house|kitchen|family|experience|story|first|view|take|secret)|have you|do you|did you|would you|are you|what about you|how about you|to you|(?:which|one) of yours|in your|comments?|tell me|let me know|which of you|who else|anyone else|any of you|how do you|what do you|what did you|what would you|where do you|you(?:'ve| have) (?:ever|got)|readers|what's yours|yours|over to you)\b",
     _I,
 )
-_TEST = re.compile(r"\b(?:can you (?:say|explain|work|see|tell|name)|what (?:would )?happens?|why (?:does|do|is|are|would)|how (?:many|much|long|far|big|fast|would)|which (?:of these|one)|work out|what (?:is|are|would be) the|predict|true or false|quick check|check yourself)\b", _I)
-_FIRST_PERSON = re.compile(r"(?:\bI(?:'m|'ve|'d|'ll)?\b|\b(?:my|me|we|our|us|we're|we've|we'll)\b)")
+_TEST = re.compile(r"\b(?:can you (?:say|explain|work|see|tell|name)|what (?:would )?happens?|why (?:does|do|is|are|would)|how (?:many|much|long|far|big|fast|would)|which of these|work out|what (?:is|are|would be) the|predict|true or false|quick check|check yourself)\b", _I)
+_NOTE = re.compile(r"(?:(?:and|but|so|now|as for me|personally|on a personal note|today|tonight|this \w+|meanwhile|anyway),? )?(?:I(?:'m|'ve)?|my|me)\b(?! (?:owe|would|will|should|can report))", re.I)
 
 
 def title_of(doc: Document) -> tuple[str, str]:
@@ -130,6 +130,8 @@ def _report_opening(head: str) -> str:
 def _post_opening(head: str, both: str, quoted: bool) -> str:
     if quoted or _QUOTE_START.match(head):
         return "quotation"
+    if len(head.split()) <= 3:
+        head = both
     if _STATISTIC.search(head):
         return "statistic"
     if _is_story(head, both):
@@ -142,6 +144,8 @@ def opening_of(doc: Document, wanted: str) -> tuple[str, str]:
     head = doc.sentences[0] if doc.sentences else ""
     both = " ".join(doc.sentences[:3])
     found = f"the opening '{head[:80]}'"
+    if "formal" in (doc.greeting, doc.sign_off) and wanted not in _FAMILIES["report"]:
+        head = both = "" if _is_story(head, both) else head
     if wanted in _FAMILIES["learning"]:
         return _learning_opening(head, both), found
     if wanted in _FAMILIES["report"]:
@@ -175,7 +179,7 @@ def _statement_ending(last: str) -> str:
         return "further_reading"
     if _NEXT.match(last) or _NEXT_ANY.search(last):
         return "next_step"
-    return "personal_note" if _FIRST_PERSON.search(last) else "none"
+    return "personal_note" if _NOTE.match(last) else "none"
 
 
 def ending_of(doc: Document) -> tuple[str, str]:
@@ -191,4 +195,6 @@ def ending_of(doc: Document) -> tuple[str, str]:
         return _question_kind(last, " ".join(tail[-2:])), found
     if len(tail) > 1 and tail[-2].endswith("?") and re.search(r"\b(?:comments?|tell me|let me know|answers?|reply)\b", last, _I):
         return _question_kind(tail[-2], " ".join(tail[-2:])), found
-    return _statement_ending(last), found
+    kind = _statement_ending(last)
+    letter = "formal" in (doc.greeting, doc.sign_off) or doc.core[-1:] and doc.core[-1].kind != "plain"
+    return ("none" if kind == "personal_note" and letter else kind), found

@@ -104,7 +104,7 @@ def _has_words(fact: str, text: str) -> bool:
 
 def has_fact(fact: str, doc: Document, within: float = 0.0) -> bool:
     """Whether a fact is in the text: a date in any format, a quantity in any unit, a number in any form, else the phrase."""
-    text = _clean(doc.text)
+    text = _clean("\n".join((doc.text, *doc.code)))
     if dates := [(date.month, date.day) for date in dates_in(fact)]:
         return set(dates) <= {(date.month, date.day) for date in dates_in(text)}
     if quantities := [quantity for quantity in quantities_in(fact) if quantity.size is not None]:

@@ -68,7 +68,8 @@ class Quantity:
 def _size(match: re.Match[str], factor: float) -> float | None:
     if digits := match.group("digits"):
         return float(from_digits(digits)) * factor
-    value = from_words(match.group("words") or "")
+    words = (match.group("words") or "").lower()
+    value = 1 if words in ("a", "an", "one") else from_words(words)
     return None if value is None else value * factor
 
 

@@ -17,6 +17,7 @@ _VOWELS = re.compile(r"[aeiouy]+")
 _SILENT = re.compile(r"(?:[^aeiouyl]e|[aeiouy]le|[^aeiouytd]ed|(?:[^aeiouyscxzghl]|[^cs]h|[aeiouy]l)es)$")
 _SPLIT_VOWELS = re.compile(r"i[ao]|ua|uo|ying|iet|ium|[aeou]ing|sm$")
 _JOINED = re.compile(r"tio|sio|cia|tia|cio|gio|qua|quo|gua|ia(?=ge)")
+_HEARTS = re.compile("[\u2764\u2665\U0001f495-\U0001f49f\U0001f9e1\U0001f917\U0001f970\U0001fac2\U0001f90d\U0001f90e]")
 _GRADE_PLAIN, _GRADE_EXPERT = 7.5, 10.5
 _LONG_PLAIN, _LONG_EXPERT = 0.13, 0.17
 
@@ -78,7 +79,9 @@ def tone_of(doc: Document) -> tuple[str, str]:
     shouts = doc.text.count("!")
     hundreds = max(len(doc.words) / 100, 1.0)
     found = f"{warm} warm and {upbeat} upbeat words, {shouts} exclamation marks, {emoji_count(doc)} emoji"
-    lively = upbeat + shouts + emoji_count(doc)
+    hearts = len(_HEARTS.findall(doc.text))
+    warm += hearts
+    lively = upbeat + shouts + emoji_count(doc) - hearts
     if len(doc.words) < 4:
         return "none", found
     if warm / hundreds < 1.5 and lively / hundreds < 1.5:

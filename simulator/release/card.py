@@ -42,10 +42,13 @@ def size_category(tasks: int) -> str:
     return "100K<n<1M"
 
 
+BEGIN, END = '<!-- iba-bench: generated, replaced on every push -->', '<!-- iba-bench: end -->'
+
+
 def card_text(manifest: Mapping[str, Any]) -> str:
     """Return the whole card."""
     head = yaml.safe_dump(front_matter(manifest), sort_keys=False, allow_unicode=True)
-    return f"---\n{head}---\n\n{card_body(manifest)}"
+    return f"---\n{head}---\n\n{BEGIN}\n{card_body(manifest)}{END}\n"
 
 
 def card_body(manifest: Mapping[str, Any]) -> str:
