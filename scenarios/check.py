@@ -37,7 +37,7 @@ def _line_problems(line: Line, loc: Loc, fills: Mapping[str, tuple[str, ...]], l
         yield loc, f"{variable_parts(line.say)} parts vary, at least {least} must; add [a|b] or a {{fill}}"
 
 
-def _cue_counts(value: Value, loc: Loc) -> Iterator[Problem]:
+def _cue_counts(value: Value, loc: Loc, safety: bool) -> Iterator[Problem]:
     lines = value.cues
     dev = [line for line in lines if line.split == "dev"]
     if len(lines) < 12:
@@ -47,13 +47,16 @@ def _cue_counts(value: Value, loc: Loc) -> Iterator[Problem]:
     if len({line.type for line in lines}) < 3 or len({line.type for line in dev}) < 2:
         yield loc, "cues need at least three types, those of split dev two"
     count = collections.Counter((line.strength, line.split) for line in lines)
-    for key, least in {("must", "test"): 5, ("must", "dev"): 2, ("prefer", "test"): 2, ("prefer", "dev"): 1}.items():
+    wanted = {("must", "test"): 5, ("must", "dev"): 2}
+    if not safety:
+        wanted |= {("prefer", "test"): 2, ("prefer", "dev"): 1}
+    for key, least in wanted.items():
         if count[key] < least:
             yield loc, f"{count[key]} cues are {key[0]} and {key[1]}, at least {least} must be"
 
 
-def _value_problems(value: Value, loc: Loc, fills: Mapping[str, tuple[str, ...]]) -> Iterator[Problem]:
-    yield from _cue_counts(value, (*loc, "cues"))
+def _value_problems(value: Value, loc: Loc, fills: Mapping[str, tuple[str, ...]], safety: bool) -> Iterator[Problem]:
+    yield from _cue_counts(value, (*loc, "cues"), safety)
     if value.label.lower() not in value.phrase.lower():
         yield (*loc, "phrase"), f"must contain the label '{value.label}'"
     pattern = name_pattern(value.names)
@@ -74,7 +77,7 @@ def dimension_problems(dimension: Dimension, loc: Loc, fills: Mapping[str, tuple
     for key, value in dimension.values.items():
         if value.weight / total > bound:
             yield (*loc, "values", key, "weight"), f"{value.weight / total:.2f} of the population, at most {bound}"
-        yield from _value_problems(value, (*loc, "values", key), fills)
+        yield from _value_problems(value, (*loc, "values", key), fills, dimension.safety)
     names = collections.Counter(name.lower() for value in dimension.values.values() for name in value.names)
     for name, times in names.items():
         if times > 1:

@@ -71,9 +71,8 @@ def _optional(brief: Brief, topic: Topic, draft: Draft, rng: random.Random) -> I
                 yield part, section.more[depth]
     notes = Part(brief.notes.heading)
     draft.parts.append(notes)
-    order = list(range(len(brief.notes.more)))
-    for index in sorted(rng.sample(order, len(order) - 1)):
-        yield notes, brief.notes.more[index]
+    for passage in rng.sample(brief.notes.more, len(brief.notes.more)):
+        yield notes, passage
 
 
 def _lengthen(brief: Brief, topic: Topic, draft: Draft, pen: _Pen, target: int, rng: random.Random) -> None:
