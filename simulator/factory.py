@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import collections
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from iba_bench.errors import InstanceRefused
 from iba_bench.streams import opaque_id, stream
@@ -20,11 +20,11 @@ from simulator.certificate import certificate_of
 from simulator.compile import Compiler
 from simulator.config import GenerateConfig
 from simulator.converse import Conversations
-from simulator.design import Design, Designer
+from simulator.design import Designer
 from simulator.director import Director
-from simulator.gates import check_persona
-from simulator.history import History
-from simulator.noise import Layer, NoiseMaker, with_noise
+from simulator.gates import NOISE_GATES, check_persona
+from simulator.history import History, Session
+from simulator.noise import NoiseMaker, with_noise
 from simulator.rows import (
     Annotator, Bundle, environment_row, history_rows, ledger_rows, persona_row, solution_row, task_row, twin_row,
 )  # fmt: skip
@@ -65,13 +65,11 @@ class Draft:
     """One attempt at a persona, before the gates."""
 
     persona: Persona
-    design: Design
     history: History
     wording: Wording
     compiler: Compiler
     calendar: Calendar
     tasks: list[Task]
-    layer: Layer
     address: tuple[object, ...]
 
 
@@ -84,6 +82,8 @@ class PersonaFactory:
     def make(self, index: int) -> tuple[Bundle, Tally]:
         """Return the rows of persona ``index``.
 
+        Everything is built and gated on the clean history, so that it is equal at all noise levels; noise is laid over at the end.
+
         Raises:
             InstanceRefused: if no attempt gives a fair persona; the last reason.
         """
@@ -91,14 +91,12 @@ class PersonaFactory:
         for attempt in range(PERSONA_ATTEMPTS):
             try:
                 draft = self._draft(index, attempt)
-                bundle = self._gated(draft, tally)
+                clean = self._gated(draft, tally)
             except InstanceRefused as error:
                 refusal = error
                 tally.refused[f"persona:{error.reason}"] += 1
                 continue
-            tally.clean_tokens = sum(turn.tokens for _, turn in draft.history.turns())
-            tally.noise_tokens, tally.adversarial_tokens = draft.layer.tokens, draft.layer.adversarial
-            return bundle, tally
+            return self._noisy(draft, clean, tally), tally
         raise refusal
 
     def _draft(self, index: int, attempt: int) -> Draft:
@@ -115,18 +113,29 @@ class PersonaFactory:
         wording = Wording(persona, materials.library, calendar, config.cues, split, address, served)
         history = Conversations(wording, address).write(plans)
         compiler = Compiler(wording, design, history, address)
-        tasks = compiler.compile()
-        layer = self._noise(wording, history, compiler, address)
-        return Draft(persona, design, history, wording, compiler, calendar, tasks, layer, address)
+        return Draft(persona, history, wording, compiler, calendar, compiler.compile(), address)
 
-    def _noise(self, wording: Wording, history: History, compiler: Compiler, address: tuple[object, ...]) -> Layer:
-        clean = sum(turn.tokens for _, turn in history.turns())
-        return NoiseMaker(wording, history, compiler.entries, address).layer(self.config.noise, clean)
+    def _noisy(self, draft: Draft, clean: Bundle, tally: Tally) -> Bundle:
+        """Lay the noise over the clean rows; a noise turn that a gate refuses is a fault, never a reason to redraw the clean side."""
+        tally.clean_tokens = sum(turn.tokens for _, turn in draft.history.turns())
+        maker = NoiseMaker(draft.wording, draft.history, draft.compiler.entries, draft.address)
+        layer = maker.layer(self.config.noise, tally.clean_tokens)
+        tally.noise_tokens, tally.adversarial_tokens = layer.tokens, layer.adversarial
+        tally.refused["noise:redrawn"] += layer.redrawn
+        if not layer.tokens:
+            return clean
+        history = self._history_rows(draft, with_noise(draft.history, layer))
+        noisy = replace(clean, sessions=history.sessions, annotations=history.annotations)
+        failures = check_persona(noisy, self.materials.library, NOISE_GATES)
+        if failures:
+            raise InstanceRefused(f"noise: {failures[0]}")
+        return noisy
 
     def _gated(self, draft: Draft, tally: Tally) -> Bundle:
-        """Return the rows once every gate passes; refused tasks are built again."""
-        bundle = self._rows(draft, draft.tasks, None)
+        """Return the clean rows once every gate passes; refused tasks are built again."""
+        history = self._history_rows(draft, draft.history.sessions)
         for attempt in range(1, TASK_ATTEMPTS):
+            bundle = self._with_tasks(draft, history)
             failures = check_persona(bundle, self.materials.library)
             if not failures:
                 return bundle
@@ -136,7 +145,6 @@ class PersonaFactory:
                 raise InstanceRefused(f"gate_{failures[0].gate}")
             failed = {failure.task_id for failure in failures}
             draft.tasks = [self._again(draft, t, attempt) if t.task_id in failed else t for t in draft.tasks]
-            bundle = self._rows(draft, draft.tasks, bundle)
         raise InstanceRefused("gates")
 
     def _again(self, draft: Draft, task: Task, attempt: int) -> Task:
@@ -148,25 +156,24 @@ class PersonaFactory:
                 refusal = error
         raise refusal
 
-    def _rows(self, draft: Draft, tasks: Sequence[Task], old: Bundle | None) -> Bundle:
-        persona_id, calendar = draft.persona.persona_id, draft.calendar
-        if old is None:
-            sessions = with_noise(draft.history, draft.layer)
-            annotator = Annotator(persona_id, draft.compiler.entries, self.materials.library, calendar)
-            old = Bundle(
-                persona=persona_row(draft.persona),
-                sessions=history_rows(sessions, persona_id, calendar),
-                annotations=annotator.rows(sessions),
-                ledger=ledger_rows(draft.compiler.entries, persona_id, self.materials.library, calendar),
-                tasks=[],
-            )
-        out = Bundle(old.persona, old.sessions, old.annotations, old.ledger, [])
+    def _history_rows(self, draft: Draft, sessions: Sequence[Session]) -> Bundle:
+        persona_id, calendar, entries = draft.persona.persona_id, draft.calendar, draft.compiler.entries
+        return Bundle(
+            persona=persona_row(draft.persona),
+            sessions=history_rows(sessions, persona_id, calendar),
+            annotations=Annotator(persona_id, entries, self.materials.library, calendar).rows(sessions),
+            ledger=ledger_rows(entries, persona_id, self.materials.library, calendar),
+            tasks=[],
+        )
+
+    def _with_tasks(self, draft: Draft, history: Bundle) -> Bundle:
+        out = Bundle(history.persona, history.sessions, history.annotations, history.ledger, [])
         split = "dev" if draft.persona.index % 10 == 0 else "test"
-        for number, task in enumerate(tasks):
+        for number, task in enumerate(draft.tasks):
             twin = make_twin(task, draft.wording, draft.address)
             if twin is None and not task.missing:
                 raise InstanceRefused("no_twin")
-            out.tasks.append(task_row(task, persona_id, number, split, calendar))
+            out.tasks.append(task_row(task, draft.persona.persona_id, number, split, draft.calendar))
             out.environments[task.environment_id] = environment_row(task)
             out.solutions[task.task_id] = solution_row(task, certificate_of(task, twin))
             if twin:

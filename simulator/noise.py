@@ -88,7 +88,7 @@ class NoiseMaker:
         kind = pick(rng, ADVERSARIAL if adversarial else FILLER)
         gap = self._gap(rng)
         host = gap[0] if gap else self._host(layer, rng)
-        texts = self._words(kind, host, rng, layer)
+        kind, texts = self._words(kind, host, rng, layer)
         if gap is not None:
             session, place = gap
             after = session.turns[place]
@@ -128,20 +128,22 @@ class NoiseMaker:
         busy = [(s.started, s.turns[-1].at) for s in self.history.sessions] + [
             (s.started, s.started + 20 * MINUTE) for s in layer.sessions
         ]
-        for _ in range(400):
-            at = int(rng.random() * days) * DAY + int(rng.uniform(7, 22.5) * 60) * MINUTE
-            if all(at + 30 * MINUTE < begin or at > end + 5 * MINUTE for begin, end in busy):
+        for attempt in range(2000):
+            spare = (30 if attempt < 400 else 22) * MINUTE
+            at = int(rng.random() * days) * DAY + int(rng.uniform(6 if attempt < 400 else 4, 23.5) * 60) * MINUTE
+            if all(at + spare < begin or at > end + 2 * MINUTE for begin, end in busy):
                 return at
         raise InstanceRefused("no_room_for_noise")
 
     # --- words -------------------------------------------------------------------
 
-    def _words(self, kind: str, host: Session, rng: random.Random, layer: Layer) -> tuple[Said, Said]:
-        for _ in range(TRIES):
-            user, assistant = self._draw(kind, host, rng)
+    def _words(self, kind: str, host: Session, rng: random.Random, layer: Layer) -> tuple[str, tuple[Said, Said]]:
+        kinds = [kind] * TRIES + [k for k in (ADVERSARIAL if kind in ADVERSARIAL else FILLER) for _ in range(TRIES)]
+        for again in kinds:
+            user, assistant = self._draw(again, host, rng)
             if user.text not in self.said and self._harmless(host, f"{user.text}\n{assistant.text}"):
                 self.said.add(user.text)
-                return user, assistant
+                return again, (user, assistant)
             layer.redrawn += 1
         raise InstanceRefused("noise_exhausted")
 

@@ -1,3 +1,4 @@
+# ruff: noqa: E501
 """Dates: how they are written, and which day they mean."""
 
 from __future__ import annotations

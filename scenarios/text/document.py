@@ -1,3 +1,4 @@
+# ruff: noqa: E501
 """A text taken apart once: title, greeting zone, blocks, sentences, words.
 
 Everything is found line by line with patterns that cannot backtrack far, so time grows with length only. Markup is read as people type it,

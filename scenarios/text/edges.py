@@ -1,3 +1,4 @@
+# ruff: noqa: E501
 """How a text begins and ends: title, opening, ending.
 
 Openings are exclusive within one kind of text: an explanation (definition, story, question), a report (total, change, savings, warning), a
@@ -12,13 +13,14 @@ from scenarios.text.document import Document, split_sentences
 from scenarios.text.numbers import DIGITS, SPELLED
 
 _I = re.IGNORECASE
+_HEAD = 500  # characters of the first sentence that are looked at
 _FAMILIES = {
     "learning": ("definition_first", "story_first", "question_first"),
     "report": ("total_first", "biggest_change", "savings_first", "warning_first"),
     "post": ("anecdote", "statistic", "quotation", "bold_claim"),
 }
 _DEFINITION = re.compile(
-    r"(?:(?:an?|the|in \w+,? an?|in \w+,) )?[\"']?(?:(?!when|if|that|because)[\w'-]+ ?){1,5}?[\"']?,? ?(?:\([^)]{1,60}\) |or [\w ]{2,30}, )?"
+    r"(?:(?:an?|the|in \w{1,20},? an?|in \w{1,20},) )?[\"']?(?:(?!(?:when|if|that|because)\b)[\w'-]{1,24}[\"']?,? ){1,5}?(?:\([^)]{1,60}\) |or [\w ]{2,30}, )?"
     r"(?:is|are|means|refers to|describes|denotes|is defined as|is called|is simply|is just)\b(?! (?:a (?:lie|myth|waste|bit of)|not|dead|wrong|why|what|how(?! (?:far|much|fast|many|long))|hard|easy|on|in))",
     _I,
 )
@@ -141,8 +143,8 @@ def _post_opening(head: str, both: str, quoted: bool) -> str:
 
 def opening_of(doc: Document, wanted: str) -> tuple[str, str]:
     """Return the kind of opening, among those of the kind of text that ``wanted`` belongs to, and the first sentence."""
-    head = doc.sentences[0] if doc.sentences else ""
-    both = " ".join(doc.sentences[:3])
+    head = doc.sentences[0][:_HEAD] if doc.sentences else ""
+    both = " ".join(doc.sentences[:3])[: 2 * _HEAD]
     found = f"the opening '{head[:80]}'"
     if "formal" in (doc.greeting, doc.sign_off) and wanted not in _FAMILIES["report"]:
         head = both = "" if _is_story(head, both) else head
@@ -185,6 +187,7 @@ def _statement_ending(last: str) -> str:
 def ending_of(doc: Document) -> tuple[str, str]:
     """Return the kind of ending and the last sentence."""
     tail = split_sentences(doc.last_paragraph) or [""]
+    tail = [sentence[-_HEAD:] for sentence in tail]
     last = re.sub(r"^P\.? ?S\.?:? ", "", tail[-1])
     found = f"the ending '{last[-80:]}'"
     if _is_quotation(doc, last):

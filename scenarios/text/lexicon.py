@@ -1,3 +1,4 @@
+# ruff: noqa: E501
 """The word lists (``lexicon.yaml``), compiled once at first use."""
 
 from __future__ import annotations
@@ -28,8 +29,8 @@ class Variety(BaseModel):
 
     def pattern(self) -> re.Pattern[str]:
         """Return what finds a marked word."""
-        parts = (f"(?:{'|'.join(self.stems)}){_ENDINGS}", f"(?:{'|'.join(self.verbs)}){_VERB}", "|".join(self.words))
-        return re.compile(rf"\b(?:{'|'.join(parts)})\b", re.IGNORECASE)
+        forms = [stem + _ENDINGS for stem in self.stems] + [verb + _VERB for verb in self.verbs]
+        return re.compile(rf"\b(?:{grouped([*forms, *self.words])})\b", re.IGNORECASE)
 
 
 class Lexicon(BaseModel):
@@ -42,10 +43,19 @@ class Lexicon(BaseModel):
     upbeat: Entries
 
 
+def grouped(entries: Iterable[str]) -> str:
+    """Return the alternatives (patterns), grouped by first letter so that a position is tried once a letter, not once an entry."""
+    groups: dict[str, list[str]] = {}
+    for entry in sorted(set(entries), key=lambda entry: (-len(entry), entry)):
+        plain = entry[:1].isalpha() and entry[1:2] not in ("?", "*", "+", "{", "|", "")
+        groups.setdefault(entry[0] if plain else "", []).append(entry[1:] if plain else entry)
+    return "|".join(f"{letter}(?:{'|'.join(rests)})" for letter, rests in sorted(groups.items()))
+
+
 def whole(phrases: Iterable[str]) -> re.Pattern[str]:
     """Return what finds any of the phrases (patterns) as whole words, in any case, over any white space."""
-    ordered = sorted(set(phrases), key=lambda phrase: (-len(phrase), phrase))
-    return re.compile(r"(?<![\w])(?:" + "|".join(p.replace(" ", r"\s+") for p in ordered) + r")(?![\w])", re.IGNORECASE)
+    spaced = (phrase.replace(" ", r"\s+") for phrase in phrases)
+    return re.compile(rf"(?<!\w)(?:{grouped(spaced)})(?!\w)", re.IGNORECASE)
 
 
 @lru_cache(maxsize=1)

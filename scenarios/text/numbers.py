@@ -1,3 +1,4 @@
+# ruff: noqa: E501
 """Numbers in text: digits and words, compared as numbers."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# ruff: noqa: E501
 """Grammatical person of the narration.
 
 The narrator's and the reader's pronouns are weighed against each other, subjects double, possessives least; a letter addresses somebody

@@ -1,3 +1,4 @@
+# ruff: noqa: E501
 """Words and facts: what is mentioned, what is avoided, what is required."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# ruff: noqa: E501
 """Measured quantities: which system of units, and their size in one base unit.
 
 Only a unit after a quantity counts (``two miles``, ``a few inches``), so ``the extra mile`` and ``on her feet`` do not.

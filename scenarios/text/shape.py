@@ -1,3 +1,4 @@
+# ruff: noqa: E501
 """Outer shape: length, layout, emoji, notation."""
 
 from __future__ import annotations

@@ -21,11 +21,15 @@ INSTANCE_GATES: tuple[tuple[int, str, InstanceGate], ...] = (
 )
 
 
-def check_view(view: PersonaView, library: Library) -> list[Failure]:
-    """Return what the instance gates refuse."""
-    return [failure for _, _, gate in INSTANCE_GATES for failure in gate(view, library)]
+NOISE_GATES = (1, 2, 4, 9)
 
 
-def check_persona(bundle: Bundle, library: Library) -> list[Failure]:
+def check_view(view: PersonaView, library: Library, only: tuple[int, ...] = ()) -> list[Failure]:
+    """Return what the instance gates refuse; ``only`` narrows them."""
+    gates = [gate for number, _, gate in INSTANCE_GATES if not only or number in only]
+    return [failure for gate in gates for failure in gate(view, library)]
+
+
+def check_persona(bundle: Bundle, library: Library, only: tuple[int, ...] = ()) -> list[Failure]:
     """Return what the instance gates refuse in rows still in memory."""
-    return check_view(view_of(bundle.tables()), library)
+    return check_view(view_of(bundle.tables()), library, only)
