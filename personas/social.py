@@ -182,9 +182,9 @@ def _relation(
     )
 
 
-def circle_graph(social: Iterable[Relation]) -> nx.Graph:
+def circle_graph(social: Iterable[Relation]) -> nx.Graph[str]:
     """Return who knows whom: edges from `SELF` carry ``relation``, all carry ``group``."""
-    graph = nx.Graph()
+    graph: nx.Graph[str] = nx.Graph()
     graph.add_node(SELF)
     people = list(social)
     for person in people:
@@ -202,6 +202,6 @@ def _acquainted(one: Relation, other: Relation) -> bool:
     return one.group == other.group != "friend"
 
 
-def companions(graph: nx.Graph, name: str) -> tuple[Relation, ...]:
+def companions(graph: nx.Graph[str], name: str) -> tuple[Relation, ...]:
     """Return the people of the circle whom ``name`` also knows: who could plausibly come along."""
     return tuple(graph.edges[SELF, other]["relation"] for other in graph.neighbors(name) if other != SELF)

@@ -86,7 +86,7 @@ class TraitGraph:
     """The compiled tables, in an order in which parents come first."""
 
     def __init__(self, traits: Mapping[str, Trait]) -> None:
-        self.graph = nx.DiGraph()
+        self.graph: nx.DiGraph[str] = nx.DiGraph()
         self.graph.add_nodes_from(traits)
         self.graph.add_edges_from(
             (parent, name) for name, trait in traits.items() for parent in trait.parents

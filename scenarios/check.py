@@ -46,7 +46,7 @@ def _cue_counts(value: Value, loc: Loc, safety: bool) -> Iterator[Problem]:
         yield loc, f"{len(dev)} cues are split: dev, at least 3 must be"
     if len({line.type for line in lines}) < 3 or len({line.type for line in dev}) < 2:
         yield loc, "cues need at least three types, those of split dev two"
-    count = collections.Counter((line.strength, line.split) for line in lines)
+    count: collections.Counter[tuple[str, str]] = collections.Counter((line.strength, line.split) for line in lines)
     wanted = {("must", "test"): 5, ("must", "dev"): 2}
     if not safety:
         wanted |= {("prefer", "test"): 2, ("prefer", "dev"): 1}

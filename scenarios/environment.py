@@ -84,10 +84,11 @@ class Sandbox:
 
 
 def _fits(entity: Mapping[str, Any], key: str, value: Any) -> bool:
-    for prefix, keep in (("min_", lambda found: found >= value), ("max_", lambda found: found <= value)):
-        if key.startswith(prefix) and key.removeprefix(prefix) in entity:
-            return bool(keep(entity[key.removeprefix(prefix)]))
-    return entity.get(key) == value
+    side, _, name = key.partition("_")
+    if side in ("min", "max") and name in entity:
+        found = entity[name]
+        return bool(found >= value if side == "min" else found <= value)
+    return bool(entity.get(key) == value)
 
 
 @lru_cache(maxsize=8192)

@@ -84,7 +84,9 @@ class Library:
     @cached_property
     def fills(self) -> dict[str, Mapping[str, tuple[str, ...]]]:
         """The fills that a dimension's lines use, by dimension id."""
-        out = {key: scenario.fills for scenario in self.scenarios.values() for key in scenario.dimensions}
+        out: dict[str, Mapping[str, tuple[str, ...]]] = {
+            key: scenario.fills for scenario in self.scenarios.values() for key in scenario.dimensions
+        }
         return out | {key: bank.fills for bank in self.shared.values() for key in bank.dimensions}
 
     @cached_property

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Callable, Mapping, Sequence
-from typing import Protocol
+from typing import Any, Protocol
 
 os.environ.setdefault("AUTOGEN_DISABLE_RUNTIME_TRACING", "true")
 
@@ -28,7 +28,7 @@ class Beat(Protocol):
         """Whose turn it is: user, assistant, other."""
 
 
-Speaker = Callable[[Beat, Sequence[str]], Said]
+Speaker = Callable[[Any, Sequence[str]], Said]
 
 
 class Voice(BaseChatAgent):

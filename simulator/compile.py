@@ -140,7 +140,8 @@ def joint_probability(slots: Sequence[Slot]) -> float:
 
     Dimensions that follow from the locale (lifted by it) count as one: the rarest of them.
     """
-    chances, local = [], []
+    chances: list[float] = []
+    local: list[float] = []
     for slot in slots:
         values, value = slot.dimension.values, slot.entry.value if slot.entry else slot.truth
         chance = values[value].weight / sum(v.weight for v in values.values())

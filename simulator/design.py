@@ -109,8 +109,8 @@ class Designer:
         """Return the whole design."""
         self.out.foci = self._foci()
         for focus in self.out.foci:
-            for dimension in self.library.exposed[focus.scenario]:
-                self.deadline[dimension] = min(focus.at, self.deadline.get(dimension, focus.at))
+            for key in self.library.exposed[focus.scenario]:
+                self.deadline[key] = min(focus.at, self.deadline.get(key, focus.at))
         shared = self._shared_writing()
         for focus in self.out.foci:
             for dimension, strength in self._chosen(focus, shared):

@@ -12,8 +12,27 @@ from scenarios.text import dates, edges, money, person, phrases, quantities, sha
 from scenarios.text.document import MAX_CHARS, Document, parse
 from scenarios.text.finding import Finding, finding
 from scenarios.text.spec import (
-    AvoidsSpec, CurrencySpec, DateFormatSpec, EmojiSpec, EndingSpec, FactsSpec, GreetingSpec, LayoutSpec, MentionsSpec, NotationSpec, OpeningSpec,
-    PersonSpec, ReadingLevelSpec, RoundingSpec, SignOffSpec, SpellingSpec, TextSpec, TitleSpec, ToneSpec, UnitsSpec, WordsSpec,
+    AvoidsSpec,
+    CurrencySpec,
+    DateFormatSpec,
+    EmojiSpec,
+    EndingSpec,
+    FactsSpec,
+    GreetingSpec,
+    LayoutSpec,
+    MentionsSpec,
+    NotationSpec,
+    OpeningSpec,
+    PersonSpec,
+    ReadingLevelSpec,
+    RoundingSpec,
+    SignOffSpec,
+    SpellingSpec,
+    TextSpec,
+    TitleSpec,
+    ToneSpec,
+    UnitsSpec,
+    WordsSpec,
 )  # fmt: skip
 
 _ADAPTER: TypeAdapter[TextSpec] = TypeAdapter(TextSpec)

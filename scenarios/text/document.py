@@ -61,7 +61,7 @@ class Document:
         core: The lines without title, greeting, sign-off.
         greeting: Kind of salutation: none, casual, formal.
         sign_off: Kind of closing formula: none, casual, formal.
-        sentences: Sentences of `core`.
+        sentences: Sentences of `core`, headings left out.
         words: Words of `text`, lower case.
         code: Fenced code blocks.
     """
@@ -210,7 +210,7 @@ def _sentences(core: tuple[Block, ...]) -> tuple[str, ...]:
         if not flows:
             out += split_sentences(joined)
             joined = ""
-        joined = f"{joined} {block.text}".strip()
+        joined = "" if block.kind == "heading" else f"{joined} {block.text}".strip()
         before = block
     return (*out, *split_sentences(joined))
 

@@ -19,9 +19,8 @@ _SILENT = re.compile(r"(?:[^aeiouyl]e|[aeiouy]le|[^aeiouytd]ed|(?:[^aeiouyscxzgh
 _SPLIT_VOWELS = re.compile(r"i[ao]|ua|uo|ying|iet|ium|[aeou]ing|sm$")
 _JOINED = re.compile(r"tio|sio|cia|tia|cio|gio|qua|quo|gua|ia(?=ge)")
 _HEARTS = re.compile("[\u2764\u2665\U0001f495-\U0001f49f\U0001f9e1\U0001f917\U0001f970\U0001fac2\U0001f90d\U0001f90e]")
-_GRADE_PLAIN, _GRADE_EXPERT = 7.5, 10.5
+_GRADE_PLAIN, _GRADE_EXPERT = 6.5, 10.5
 _LONG_PLAIN, _LONG_EXPERT = 0.18, 0.17
-_SENTENCE_PLAIN = 14
 
 
 @lru_cache(maxsize=8192)
@@ -55,22 +54,22 @@ def spelling_of(doc: Document) -> tuple[str, str]:
     return ("british" if british else "american"), found
 
 
-def _grade(doc: Document) -> tuple[float, float, float]:
+def _grade(doc: Document) -> tuple[float, float]:
     words = [word for sentence in doc.sentences for word in re.findall(r"[a-z]+(?:'[a-z]+)?", sentence.lower())]
     if not words:
-        return 0.0, 0.0, 0.0
+        return 0.0, 0.0
     counts = [syllables(word) for word in words]
     grade = 0.39 * len(words) / len(doc.sentences) + 11.8 * sum(counts) / len(words) - 15.59
-    return grade, sum(count >= 3 for count in counts) / len(words), len(words) / len(doc.sentences)
+    return grade, sum(count >= 3 for count in counts) / len(words)
 
 
 def reading_level_of(doc: Document) -> tuple[str, str]:
     """Return the reading level (plain, expert, between, none) and what was found."""
-    grade, long_words, length = _grade(doc)
-    found = f"grade {grade:.1f} with {long_words:.0%} long words and {length:.0f} words a sentence"
+    grade, long_words = _grade(doc)
+    found = f"grade {grade:.1f} with {long_words:.0%} long words"
     if len(doc.words) < 8:
         return "none", f"{len(doc.words)} words, too few to tell"
-    if grade <= _GRADE_PLAIN and long_words <= _LONG_PLAIN and length <= _SENTENCE_PLAIN:
+    if grade <= _GRADE_PLAIN and long_words <= _LONG_PLAIN:
         return "plain", found
     return ("expert" if grade >= _GRADE_EXPERT and long_words >= _LONG_EXPERT else "between"), found
 

@@ -84,9 +84,10 @@ def _lengthen(brief: Brief, topic: Topic, draft: Draft, pen: _Pen, target: int, 
 
 
 def _adorn(brief: Brief, draft: Draft, count: int, rng: random.Random) -> None:
-    points = [point for part in draft.parts for point in part.points]
-    for point, emoji in zip(points, rng.sample(brief.emoji, count), strict=False):
-        point[-1] = f"{point[-1]} {emoji}"
+    places = [*(point for part in draft.parts for point in part.points), draft.lead]
+    for index, emoji in enumerate(rng.sample(brief.emoji, count)):
+        place = places[index % len(places)]
+        place[-1] = f"{place[-1]} {emoji}"
 
 
 def write(scenario: str | Brief, topic: Topic, style: Mapping[str, str], rng: random.Random) -> str:

@@ -15,7 +15,7 @@ LICENCE = "cc-by-4.0"
 
 def front_matter(manifest: Mapping[str, Any]) -> dict[str, Any]:
     """Return the card's YAML: licence, sizes, tags and one config per table."""
-    configs = []
+    configs: list[dict[str, Any]] = []
     for table in TABLES.values():
         files: Any = f"{table.folder}/{table.name}/*.parquet"
         if table.name == "tasks":

@@ -88,7 +88,8 @@ def _persona(run: Path, key: str, console: Console) -> None:
         console.print(f"[bold]{column}[/bold] " + escape(", ".join(f"{name}: {value}" for name, value in pairs)))
     console.print("[bold]circle[/bold] " + escape(", ".join(person["mention"] for person in json.loads(row["social"]))))
     console.print("[bold]ledger[/bold]")
-    for entry in sorted(find(run, "ledger", "persona_id", key), key=lambda e: (e["dimension"], e["valid_from"])):
+    entries = find(run, "ledger", "persona_id", key)
+    for entry in sorted(entries, key=lambda item: (item["dimension"], item["valid_from"])):
         until = f" to {entry['valid_to'][:10]}" if entry["valid_to"] else ""
         console.print(
             f"  {entry['dimension']}: {'not ' if entry['polarity'] == 'dislikes' else ''}{entry['value']} ({entry['strength']}, {entry['scope']}, "
@@ -102,8 +103,8 @@ def _persona(run: Path, key: str, console: Console) -> None:
 def _session(run: Path, key: str, console: Console) -> None:
     session = _one(run, "histories", "session_id", key)
     notes: dict[str, list[Row]] = {}
-    for row in find(run, "annotations", "session_id", key):
-        notes.setdefault(row["turn_id"], []).append(row)
+    for note in find(run, "annotations", "session_id", key):
+        notes.setdefault(note["turn_id"], []).append(note)
     console.print(f"[bold]{session['kind']}[/bold] {session['scenario_id']} {session['started_at']} {key}")
     for turn in session["turns"]:
         console.print(f"[dim]{turn['at'][11:19]}[/dim] [bold]{turn['role']}[/bold] {escape(turn['content'])}")
