@@ -1,4 +1,4 @@
-"""Behavioural correctness of a text: well-formed, and it does the stated job. Preferences are no concern here."""
+"""Behavioural correctness of a text: well-formed, and it does the stated job, preferences aside."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Composition: a plan of pieces and sections, filled by style, padded to the wanted length.
 
-One mechanism for all scenarios; the words are the brief file's. Nothing is searched or retried: the material is such that every combination of
-values comes out right, and a property test over them says so.
+One mechanism for all scenarios; the words are the brief file's. Nothing is searched or retried: the material
+is such that every combination of values comes out right, and a property test over them says so.
 """
 
 from __future__ import annotations
@@ -29,7 +29,12 @@ class _Pen:
     __slots__ = ("_rng", "_marks", "_values", "words")
 
     def __init__(self, brief: Brief, chosen: Mapping[str, str], rng: random.Random) -> None:
-        self._rng, self._marks, self._values, self.words = rng, Marks(brief, chosen), frozenset(chosen.values()), 0
+        self._rng, self._marks, self._values, self.words = (
+            rng,
+            Marks(brief, chosen),
+            frozenset(chosen.values()),
+            0,
+        )
 
     def say(self, passage: Passage) -> str:
         """Return a rendered variant, or "" where the style leaves the passage out."""
@@ -64,13 +69,12 @@ def _draft(brief: Brief, topic: Topic, chosen: Mapping[str, str], pen: _Pen) -> 
 
 
 def _optional(brief: Brief, topic: Topic, draft: Draft, rng: random.Random) -> Iterator[tuple[Part, Passage]]:
-    """Yield the optional passages with where they go: the topic's own first, in turn over its sections, then those of all topics."""
+    """Yield the optional passages with their places: the topic's own, section by section, then the rest."""
     for depth in range(max(len(section.more) for section in topic.sections)):
         for section, part in zip(topic.sections, draft.parts, strict=True):
             if depth < len(section.more):
                 yield part, section.more[depth]
-    notes = Part(brief.notes.heading)
-    draft.parts.append(notes)
+    draft.notes = notes = Part(brief.notes.heading)
     for passage in rng.sample(brief.notes.more, len(brief.notes.more)):
         yield notes, passage
 
@@ -96,7 +100,7 @@ def write(scenario: str | Brief, topic: Topic, style: Mapping[str, str], rng: ra
     Args:
         scenario: The text scenario's id, or its brief.
         topic: What to write about; one of the brief's topics.
-        style: Value id by dimension id for some of the dimensions that apply; the others take their neutral value.
+        style: Value id by dimension id for some of the dimensions; the others take their neutral value.
         rng: Draws variants, emoji and the optional passages of longer texts.
 
     Returns:

@@ -33,6 +33,7 @@ class Draft:
     greeting: list[str] = field(default_factory=list)
     lead: list[str] = field(default_factory=list)
     parts: list[Part] = field(default_factory=list)
+    notes: Part | None = None
     block: list[str] = field(default_factory=list)
     close: list[str] = field(default_factory=list)
     sign_off: list[str] = field(default_factory=list)
@@ -46,14 +47,23 @@ def body_of(parts: list[Part], layout: str) -> list[str]:
     if layout == "paragraphs":
         return [" ".join(part.lines) for part in filled]
     lines = [line for part in filled for line in part.lines]
-    marks = [f"{number}." for number in range(1, len(lines) + 1)] if layout == "numbered" else ["-"] * len(lines)
+    marks = (
+        [f"{number}." for number in range(1, len(lines) + 1)] if layout == "numbered" else ["-"] * len(lines)
+    )
     return ["\n".join(f"{mark} {line}" for mark, line in zip(marks, lines, strict=True))]
+
+
+def _middle(draft: Draft, layout: str) -> list[str]:
+    """Return body, block and notes; a list is one list, so the block comes after its last line."""
+    notes = [draft.notes] if draft.notes else []
+    if layout in ("bullets", "numbered"):
+        return [*body_of([*draft.parts, *notes], layout), *draft.block]
+    return [*body_of(draft.parts, layout), *draft.block, *body_of(notes, layout)]
 
 
 def page(draft: Draft, layout: str) -> str:
     """Return the finished text."""
-    blocks = [
-        *(f"# {title}" for title in draft.title), *draft.greeting, " ".join(draft.lead), *body_of(draft.parts, layout), *draft.block,
-        " ".join(draft.close), *draft.sign_off,
-    ]  # fmt: skip
+    title = [f"# {line}" for line in draft.title]
+    lead, close = " ".join(draft.lead), " ".join(draft.close)
+    blocks = [*title, *draft.greeting, lead, *_middle(draft, layout), close, *draft.sign_off]
     return "\n\n".join(block for block in blocks if block)

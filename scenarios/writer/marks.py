@@ -10,13 +10,14 @@ from decimal import ROUND_HALF_UP, Decimal
 from scenarios.writer.models import MARK, Brief
 
 MONTHS = (
-    "January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November", "December",
+    "January", "February", "March", "April", "May", "June",
+    "July", "August", "September", "October", "November", "December",
 )  # fmt: skip
 _STEPS = {"to_the_penny": "0.01", "whole_units": "1", "nearest_ten": "10"}
 
 
 def rounded(amount: str, rounding: str) -> str:
-    """Return an amount in digits with thousands commas, rounded (`to_the_penny`, `whole_units`, `nearest_ten`; halves go up)."""
+    """Return an amount in digits with thousands commas, rounded to a penny, a unit or ten; halves go up."""
     step = Decimal(_STEPS[rounding])
     value = (Decimal(amount) / step).quantize(Decimal(1), ROUND_HALF_UP) * step
     return f"{value:,.2f}" if rounding == "to_the_penny" else f"{int(value):,}"
@@ -39,7 +40,8 @@ class Marks:
     def __init__(self, brief: Brief, chosen: Mapping[str, str]) -> None:
         self._money, self._chosen = brief.money, chosen
         self._index = {
-            letter: brief.dimensions[dimension].values.index(chosen[dimension]) for letter, dimension in brief.switches.items()
+            letter: brief.dimensions[dimension].values.index(chosen[dimension])
+            for letter, dimension in brief.switches.items()
         }
 
     def fill(self, say: str) -> str:
@@ -50,7 +52,11 @@ class Marks:
         letter, body = match.groups()
         if letter in self._index:
             return body.split("|")[self._index[letter]]
-        return self._amount(body) if letter == "m" else dated(body, self._chosen.get("writing.date_format", "day_first"))
+        return (
+            self._amount(body)
+            if letter == "m"
+            else dated(body, self._chosen.get("writing.date_format", "day_first"))
+        )
 
     def _amount(self, body: str) -> str:
         assert self._money is not None, "an amount needs the brief's `money`"

@@ -1,13 +1,13 @@
 """The brief file: what a text task is about, and the words the writer composes from.
 
-A `Passage` is the unit of material: one or two sentences with variants. Inside a passage, marks in braces follow the style:
+A `Passage` is the unit of material: one or two sentences with variants. Marks in braces follow the style:
 
-- ``{p:I|you|they}`` one alternative for each value of the dimension that the brief's `switches` give the letter `p`, in the order of its values;
+- ``{p:I|you|they}`` one alternative for each value, in order, of the letter's dimension (`switches`);
 - ``{m:1447.36}`` an amount of money, rendered by currency style and rounding;
 - ``{d:2026-03-31}`` a date.
 
-``when`` replaces the passage for a value (``when: {expert: ...}``), ``unless`` leaves it out. Value ids are looked up over all dimensions of the
-brief, so these two name ids that occur in one dimension only.
+``when`` replaces the passage for a value (``when: {expert: ...}``; the first that applies), ``unless`` leaves
+it out. Value ids are looked up over all dimensions of the brief, so these two name ids of one dimension only.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ Bank = Mapping[str, Passage]
 
 
 class Section(Frozen):
-    """One part of the body: its heading, what must be said, and what may be added where the text is to be longer."""
+    """One part of the body: its heading, what must be said, and what longer texts may add."""
 
     heading: str
     say: tuple[Passage, ...] = ()
@@ -73,8 +73,12 @@ class Fact(Frozen):
 
     id: str
     statement: str = Field(description="the fact in one neutral line, as the writer of the text is given it")
-    must_contain: tuple[str, ...] = Field(min_length=1, description="phrases; numbers, dates and quantities are compared by meaning")
-    within: float = Field(0.0, ge=0, description="how far a number may be off, for texts that round; in its own unit")
+    must_contain: tuple[str, ...] = Field(
+        min_length=1, description="phrases; numbers, dates and quantities are compared by meaning"
+    )
+    within: float = Field(
+        0.0, ge=0, description="how far a number may be off, for texts that round; in its own unit"
+    )
 
 
 class Topic(Frozen):
@@ -84,7 +88,9 @@ class Topic(Frozen):
     subject: str = Field(description="noun phrase that completes 'write up ...'")
     facts: tuple[Fact, ...] = Field(min_length=4, max_length=6)
     background: tuple[str, ...] = Field((), description="neutral lines that the text may use and need not")
-    pieces: Mapping[str, Bank] = Field({}, description="the topic's words for a piece of the plan, by value id")
+    pieces: Mapping[str, Bank] = Field(
+        {}, description="the topic's words for a piece of the plan, by value id"
+    )
     sections: tuple[Section, ...] = Field(min_length=2)
 
 
@@ -121,7 +127,7 @@ class Default(Frozen):
     """A text as written by somebody who knows nothing of the user."""
 
     topic: str
-    text: Annotated[str, Field(min_length=1)]
+    text: Annotated[str, Field(min_length=80)]
 
 
 class Brief(Frozen):
@@ -134,6 +140,7 @@ class Brief(Frozen):
         plan: The pieces in reading order within their places.
         words: Number of words to fill up to with optional passages, by length.
         pieces: Words for the pieces that no topic has of its own, by value id.
+        conflicts: Pairs of values that no text can have at once as measured; no task may ask for both.
         notes: A last section of passages that fit every topic; only the longer texts draw on it.
         emoji: Emoji to draw from.
     """
@@ -145,14 +152,16 @@ class Brief(Frozen):
     words: Mapping[str, int]
     money: Money | None = None
     pieces: Mapping[str, Bank] = {}
+    conflicts: tuple[Mapping[str, str], ...] = ()
     notes: Section
     emoji: tuple[str, ...] = Field((), description="at least three, or none where emoji are no choice")
     topics: tuple[Topic, ...] = Field(min_length=10)
-    defaults: tuple[Default, ...] = Field(min_length=1)
+    defaults: tuple[Default, ...] = Field(min_length=10)
 
     @model_validator(mode="after")
     def _references(self) -> Brief:
-        for dimension in (*self.switches.values(), *(piece.dimension for piece in self.plan)):
+        used = [dimension for pair in self.conflicts for dimension in pair]
+        for dimension in (*used, *self.switches.values(), *(piece.dimension for piece in self.plan)):
             if dimension not in self.dimensions:
                 raise ValueError(f"unknown dimension '{dimension}'; {near_match(dimension, self.dimensions)}")
         ids = [topic.id for topic in self.topics]
@@ -171,11 +180,17 @@ class Brief(Frozen):
         """
         for dimension, value in style.items():
             if dimension not in self.dimensions:
-                raise UserError(f"style: unknown dimension '{dimension}'; {near_match(dimension, self.dimensions)}")
+                raise UserError(
+                    f"style: unknown dimension '{dimension}'; {near_match(dimension, self.dimensions)}"
+                )
             if value not in self.dimensions[dimension].values:
                 known = near_match(value, self.dimensions[dimension].values)
                 raise UserError(f"style: {dimension}: unknown value '{value}'; {known}")
         return {key: style.get(key, choice.neutral) for key, choice in self.dimensions.items()}
+
+    def conflict_of(self, style: Mapping[str, str]) -> Mapping[str, str] | None:
+        """Return the first declared conflict that is part of a style, or none."""
+        return next((pair for pair in self.conflicts if pair.items() <= style.items()), None)
 
     def passage(self, topic: Topic, piece: str, value: str) -> Passage | None:
         """Return the words of a piece: the topic's own, else those of all."""

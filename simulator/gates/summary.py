@@ -10,6 +10,8 @@ from typing import Any
 
 from scenarios.library import Library
 from simulator.gates import leak, vacuous
+from simulator.gates.probes import choices_of
+from simulator.gates.shallow import slots_of
 from simulator.gates.view import PersonaView, TaskView
 
 Part = Callable[[PersonaView, Library], Any]
@@ -21,11 +23,11 @@ PARTS: dict[str, Part] = {
 
 def summarise(view: PersonaView, library: Library) -> dict[str, Any]:
     """Return ``persona`` (its id), ``tasks`` (one small object a task, in time order) and one part a gate module."""
-    out: dict[str, Any] = {"persona": view.persona["persona_id"], "tasks": [_task(task) for task in view.tasks]}
+    out: dict[str, Any] = {"persona": view.persona["persona_id"], "tasks": [_task(task, library) for task in view.tasks]}
     return out | {name: part(view, library) for name, part in PARTS.items()}
 
 
-def _task(task: TaskView) -> dict[str, Any]:
+def _task(task: TaskView, library: Library) -> dict[str, Any]:
     return {
         "task": task.task_id,
         "scenario": task.row["scenario_id"],
@@ -33,4 +35,5 @@ def _task(task: TaskView) -> dict[str, Any]:
         "split": task.row["split"],
         "missing": task.missing is not None,
         "challenges": list(task.solution["challenges"]),
+        "slots": slots_of(task, choices_of(task.graded, task.entities, library)),
     }

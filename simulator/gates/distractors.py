@@ -1,0 +1,247 @@
+"""Gate 9, distractors: no noise turn, read alone or in order with its neighbours, voices a current preference against gold.
+
+Noise turns are searched for the decisive clause of every cue and served line, for the glosses of the values and for frames filled
+with a value, over all dimensions that the persona's tasks expose. Where noise names a value, it must do so in a catalog line of its
+kind with all the words that disclaim it (one slip is undone first). Noise names nothing that its session shows implicitly, speaks
+of no gold value, never repeats and comes after a clean turn.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from scenarios.library import ADVERSARIAL, FILLER, Library
+from scenarios.line import CueLine, Line
+from scenarios.models import Dimension, Value
+from simulator.gates.clauses import PHRASE, clause, found, plain, slip_readings, with_phrase
+from simulator.gates.evidence import value_id
+from simulator.gates.failure import Failure
+from simulator.gates.view import PersonaView, Row, wanted_value
+
+Named = tuple[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Telling:
+    """Words that voice a value: a line, or a gloss (``say`` is None)."""
+
+    dimension: str
+    value: str
+    anchor: str
+    say: str | None
+
+    def spans(self, text: str) -> Iterator[tuple[int, int]]:
+        """Yield where plain text holds it."""
+        if self.anchor not in text:
+            return
+        if self.say is None:
+            place = f" {text} ".find(f" {self.anchor} ")
+            if place >= 0:
+                yield place, place + len(self.anchor)
+            return
+        for match in clause(self.say).pattern.finditer(text):
+            yield match.span()
+
+
+class Index:
+    """All tellings and names of a library, each under one of its words: the rarest, for tellings."""
+
+    def __init__(self, library: Library) -> None:
+        self.tellings: dict[str, list[Telling]] = defaultdict(list)
+        self.names: dict[str, list[tuple[tuple[str, ...], Named]]] = defaultdict(list)
+        dimensions = library.dimensions
+        tellings = [telling for dimension in dimensions.values() for telling in _tellings(dimension)]
+        common = Counter(word for telling in tellings for word in set(telling.anchor.split()))
+        for kind in library.noise.kinds.values():
+            for entry in kind:
+                common.update(word for line in entry.lines for word in clause(line.say).words)
+        for telling in tellings:
+            if telling.anchor:
+                self.tellings[min(telling.anchor.split(), key=lambda word: (common[word], word))].append(telling)
+        for dimension in dimensions.values():
+            for value in dimension.values.values():
+                self._add_names(dimension, value)
+
+    def _add_names(self, dimension: Dimension, value: Value) -> None:
+        for name in value.names:
+            words = plain(name).split()
+            for form in {tuple(words), (*words[:-1], words[-1] + "s")}:
+                self.names[form[0]].append((form, (dimension.id, value.id)))
+
+    def named(self, tokens: Sequence[str]) -> set[Named]:
+        """Return the values of which plain text says a label or synonym."""
+        out = set()
+        for place, token in enumerate(tokens):
+            for form, named in self.names.get(token, ()):
+                if tuple(tokens[place : place + len(form)]) == form:
+                    out.add(named)
+        return out
+
+    def told(self, text: str, exposed: set[str]) -> Iterator[tuple[Telling, tuple[int, int]]]:
+        """Yield what plain text voices about the dimensions exposed, and where."""
+        for word in sorted(set(text.split()) & self.tellings.keys()):
+            for telling in self.tellings[word]:
+                if telling.dimension in exposed:
+                    for span in telling.spans(text):
+                        yield telling, span
+
+
+def _tellings(dimension: Dimension) -> Iterator[Telling]:
+    phrases = [plain(value.phrase) for value in dimension.values.values()]
+    for value in dimension.values.values():
+        for line in (*value.cues, *value.served):
+            yield Telling(dimension.id, value.id, clause(line.say).anchor, line.say)
+        gloss = plain(value.gloss)
+        if len(gloss.split()) > 1 and not any(gloss in phrase for phrase in phrases):
+            yield Telling(dimension.id, value.id, gloss, None)
+
+
+_INDEXES: dict[str, Index] = {}
+
+
+def index_of(library: Library) -> Index:
+    """Return the index of a library, made once a process."""
+    if library.digest not in _INDEXES:
+        _INDEXES.clear()
+        _INDEXES[library.digest] = Index(library)
+    return _INDEXES[library.digest]
+
+
+def check(view: PersonaView, library: Library) -> Iterator[Failure]:
+    """Yield every noise turn that could be taken for a preference, or stands where or as it must not."""
+    kinds = {row["turn_id"]: row["noise_kind"] for row in view.annotations if row["noise_kind"] is not None}
+    for row in view.voiced:
+        if row["noise_kind"] is not None:
+            yield Failure(9, "a noise turn is annotated as voicing something", place=row["turn_id"])
+    if not kinds:
+        return
+    yield from _places(view, kinds)
+    yield from _repeats(view, kinds)
+    reader = _Reader(view, library, kinds)
+    for session in view.sessions:
+        yield from reader.session(session)
+
+
+def _places(view: PersonaView, kinds: dict[str, str]) -> Iterator[Failure]:
+    for session in view.sessions:
+        noisy = [turn["turn_id"] in kinds for turn in session["turns"]]
+        if any(noisy) and not all(noisy) and noisy[0]:
+            yield Failure(9, "noise before the first clean turn of a session", place=session["session_id"])
+        if all(noisy) != (session["scenario_id"] is None):
+            yield Failure(9, "a session of noise alone has a scenario, or a clean one has none", place=session["session_id"])
+        times = [view.at[turn["turn_id"]] for turn in session["turns"]]
+        for turn, before, at in zip(session["turns"][1:], times, times[1:], strict=False):
+            if turn["turn_id"] in kinds and at <= before:
+                yield Failure(9, "a noise turn is out of order", place=turn["turn_id"])
+
+
+def _repeats(view: PersonaView, kinds: dict[str, str]) -> Iterator[Failure]:
+    clean = {turn["content"] for key, turn in view.turns.items() if turn["role"] == "user" and key not in kinds}
+    said: set[str] = set()
+    for key, turn in view.turns.items():
+        if key in kinds and turn["role"] == "user":
+            if turn["content"] in said or turn["content"] in clean:
+                yield Failure(9, "a noise turn repeats", place=key, detail=repr(turn["content"]))
+            said.add(turn["content"])
+
+
+class _Reader:
+    """Reads one persona's noise."""
+
+    def __init__(self, view: PersonaView, library: Library, kinds: dict[str, str]) -> None:
+        self.library, self.kinds, self.index = library, kinds, index_of(library)
+        self.split = view.tasks[0].row["split"] if view.tasks else None
+        self.exposed = {dimension.id for task in view.tasks for dimension in task.exposed(library)}
+        self.gold = {named for task in view.tasks for constraint in task.constraints for named in _gold(constraint, library)}
+        self.implicit: dict[str, set[Named]] = defaultdict(set)
+        for row in view.voiced:
+            if row["explicitness"] == "implicit" and row["cue_type"] != "end":
+                self.implicit[row["session_id"]].add((row["dimension"], value_id(row["value"])))
+        frames = library.frames
+        self.frames: tuple[CueLine, ...] = (
+            *frames.explicit, *frames.hinted, *frames.served,
+            *frames.explicit_dislikes, *frames.hinted_dislikes, *frames.served_dislikes,
+        )  # fmt: skip
+
+    def session(self, session: Row) -> Iterator[Failure]:
+        """Yield what is wrong with the noise of one session."""
+        turns: Sequence[Row] = session["turns"]
+        place = 0
+        while place < len(turns):
+            if turns[place]["turn_id"] not in self.kinds:
+                place += 1
+                continue
+            end = place
+            while end < len(turns) and turns[end]["turn_id"] in self.kinds:
+                end += 1
+            texts = [plain(turn["content"]) for turn in turns[max(place - 1, 0) : end + 1]]
+            noise = texts[min(place, 1) :][: end - place]
+            yield from self._in_order(texts, min(place, 1), end - place, turns[place]["turn_id"])
+            for turn, text in zip(turns[place:end], noise, strict=True):
+                yield from self._alone(turn, text, session["session_id"])
+            place = end
+
+    def _in_order(self, texts: Sequence[str], first: int, count: int, key: str) -> Iterator[Failure]:
+        """Search a run of noise turns with the clean turn before and the one after it; only what touches the noise counts."""
+        text = " ".join(texts)
+        begin = sum(len(part) + 1 for part in texts[:first])
+        end = begin + sum(len(part) + 1 for part in texts[first : first + count]) - 1
+        for telling, (low, high) in self.index.told(text, self.exposed):
+            if low < end and high > begin:
+                what = "gloss" if telling.say is None else "decisive clause"
+                yield Failure(9, f"noise holds a {what}", place=key, detail=f"{telling.dimension}={telling.value}: {text[low:high]!r}")
+
+    def _alone(self, turn: Row, text: str, session_id: str) -> Iterator[Failure]:
+        key, kind = turn["turn_id"], self.kinds[turn["turn_id"]]
+        if kind not in FILLER + ADVERSARIAL:
+            yield Failure(9, "unknown noise kind", place=key, detail=str(kind))
+            return
+        named = self.index.named(text.split())
+        if not named:
+            return
+        for dimension, value in sorted(named & self.implicit[session_id]):
+            yield Failure(9, "noise names what its session shows implicitly", place=key, detail=f"{dimension}={value}")
+        yield from self._framed(turn, text, named)
+        about = self._disclaimed(turn, kind, named)
+        if about is None:
+            yield Failure(9, "noise names a value outside its catalog line", place=key, detail=repr(turn["content"]))
+        elif about in self.gold:
+            yield Failure(9, "noise speaks of a gold value", place=key, detail=f"{about[0]}={about[1]}")
+
+    def _framed(self, turn: Row, text: str, named: set[Named]) -> Iterator[Failure]:
+        for dimension, value in sorted(named):
+            marked = with_phrase(text, self.library.value(dimension, value).phrase)
+            if PHRASE in marked and any(found(frame.say, marked) for frame in self.frames):
+                yield Failure(9, "noise holds a frame with a value", place=turn["turn_id"], detail=f"{dimension}={value}")
+
+    def _disclaimed(self, turn: Row, kind: str, named: set[Named]) -> Named | tuple[()] | None:
+        """Return the value that the turn's catalog line speaks of (empty if the line has no place for one), or None if it is no such line."""
+        part = 0 if turn["role"] == "user" else 1
+        lines = [entry.lines[part] for entry in self.library.noise.kinds.get(kind, ()) if self.split in (None, entry.split)]
+        content = str(turn["content"])
+        for slipped in (False, True):
+            for dimension, value in sorted(named):
+                phrase = self.library.value(dimension, value).phrase
+                for line in lines:
+                    if self._holds(line, content, phrase, slipped):
+                        return (dimension, value) if "{phrase}" in line.say else ()
+        return None
+
+    def _holds(self, line: Line, content: str, phrase: str, slipped: bool) -> bool:
+        """Whether the turn is the line and names nothing besides."""
+        readings = slip_readings(line.say, content, phrase) if slipped else [with_phrase(plain(content), phrase)]
+        compiled = clause(line.say)
+        for text in readings:
+            match = compiled.pattern.search(text) if compiled.anchor in text else None
+            if match:
+                rest = f"{text[: match.start()]} | {text[match.end() :]}".split()
+                return not (self.index.named(rest) or PHRASE in rest)
+        return False
+
+
+def _gold(constraint: Row, library: Library) -> Iterator[Named]:
+    dimension = library.dimensions[constraint["dimension"]]
+    public = wanted_value(constraint, dimension)
+    yield from ((dimension.id, key) for key in dimension.values if dimension.public(key) == public)
