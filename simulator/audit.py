@@ -16,7 +16,7 @@ from iba_bench.tables import TABLES
 from scenarios.library import Library
 from simulator.gates.failure import Failure
 from simulator.gates.population import check_population
-from simulator.gates.run import check_view
+from simulator.gates.run import all_verdicts, check_view
 from simulator.gates.summary import summarise
 from simulator.gates.verdict import Verdict
 from simulator.gates.view import view_of
@@ -101,7 +101,7 @@ def audit(run: Path, library: Library, advance: Callable[[int], None]) -> Audit:
             persona = rows["personas"][0]["persona_id"] if rows["personas"] else "?"
             out.failures.append(Failure(1, "rows that do not fit together", place=persona, detail=f"{type(error).__name__}: {error}"))
         advance(1)
-    out.verdicts = check_population(summaries, manifest["expected"])
+    out.verdicts = all_verdicts(out.failures, check_population(summaries, manifest["expected"]))
     return out
 
 

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from iba_bench.errors import InstanceRefused
 from iba_bench.streams import opaque_id, pick, shuffled, stream
 from personas.ledger import SELF, Entry, with_known_from
 from scenarios.models import Dimension
-from scenarios.writer import topics_of
+from scenarios.writer import Topic, brief_of, topics_of
 from simulator.design import Design, Focus
 from simulator.factorial import choose
 from simulator.history import History
 from simulator.slots import Moment, Slot
 from simulator.tasks import (
-    Task, constraint_of, disclosure_of, entities_of, explicit_of, instruction_of, probes_of, tools_of, witness_of,
+    Task, constraint_of, disclosure_of, entities_of, explicit_of, instruction_of, probes_of, style_of, tools_of, witness_of,
 )  # fmt: skip
 from simulator.wording import Wording
 
@@ -128,6 +128,8 @@ def text_slots(moment: Moment, dimensions: Sequence[Dimension], rng: random.Rand
     musts = [slot for slot in slots if slot.strength == "must"]
     if not 2 <= len(musts) <= 5 or len(slots) > 5 or len(slots) - len(musts) > 1:
         raise InstanceRefused("text_count")
+    if brief_of(moment.focus.scenario).conflict_of(style_of(slots)):
+        raise InstanceRefused("text_conflict")
     if joint_probability(musts) > JOINT_LIMIT:
         raise InstanceRefused("text_guessable")
     if len({turn.turn_id for slot in slots for _, turn in slot.evidence}) < 5:
@@ -155,7 +157,8 @@ def joint_probability(slots: Sequence[Slot]) -> float:
     return out
 
 
-def topic_entity(topic: Any, task_id: str) -> dict[str, Any]:
+def topic_entity(topic: Topic, task_id: str) -> dict[str, Any]:
     """Return what an agent may read about a text task's topic."""
-    facts: list[Mapping[str, Any]] = [{"id": fact.id, "statement": fact.statement} for fact in topic.facts]
-    return {"id": opaque_id("x", task_id), "topic": topic.id, "subject": topic.subject, "facts": facts}
+    facts = [{"id": fact.id, "statement": fact.statement} for fact in topic.facts]
+    background = list(topic.background)
+    return {"id": opaque_id("x", task_id), "topic": topic.id, "subject": topic.subject, "facts": facts, "background": background}

@@ -169,13 +169,12 @@ class NoiseMaker:
                 return weighted(rng, free, [value.weight for value in free]).phrase
 
     def _harmless(self, host: Session, text: str) -> bool:
-        """Whether the text names no value that the host session shows implicitly."""
-        for turn in host.turns:
-            if turn.cue and turn.said.openness == "implicit":
-                entry = turn.cue.entry
-                if self.wording.library.names(entry.dimension, entry.value).search(text):
-                    return False
-        return True
+        """Whether the text names no value of a dimension that the host session shows implicitly (a twin may show any of them)."""
+        library = self.wording.library
+        shown = {turn.cue.entry.dimension for turn in host.turns if turn.cue and turn.said.openness == "implicit"}
+        return not any(
+            library.names(key, value).search(text) for key in sorted(shown) for value in library.dimensions[key].values
+        )
 
 
 def with_noise(history: History, layer: Layer) -> list[Session]:

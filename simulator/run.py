@@ -19,6 +19,7 @@ from iba_bench.workers import progress, spread
 from scenarios.library import load_library
 from simulator.config import GenerateConfig
 from simulator.gates.population import check_population
+from simulator.gates.run import all_verdicts
 from simulator.gates.verdict import Verdict
 from simulator.preflight import check_demands, check_disk
 from simulator.release.card import card_text
@@ -75,7 +76,7 @@ def generate(config: GenerateConfig, out: Path, workers: int) -> Path:
     records = _shards(config, folder, workers)
     expected = expectations(config, records)
     summaries = [item for first in shard_numbers(config.benchmark.personas) for item in read_json(summary_path(folder, first))]
-    verdicts = check_population(summaries, expected)
+    verdicts = all_verdicts([], check_population(summaries, expected))
     data = manifest_of(config, folder, records, verdicts, expected)
     write_text(folder / "README.md", card_text(data))
     data["files"]["README.md"] = sha256(folder / "README.md")

@@ -192,8 +192,7 @@ def witness_of(task_kind: str, scenario: Scenario, slots: Sequence[Slot], entiti
                context: Mapping[str, Any], address: tuple[object, ...]) -> list[dict[str, Any]]:  # fmt: skip
     """Return actions that satisfy every constraint."""
     if task_kind == "text":
-        style = {slot.dimension.id: slot.entry.value for slot in slots if slot.entry}
-        return [{"text": write_text(scenario, entities[0]["topic"], style, address)}]
+        return [{"text": write_text(scenario, entities[0]["topic"], style_of(slots), address)}]
     fits = [e for e in entities if all(_right(slot, e) for slot in slots if slot.dimension.slot == "entity")]
     if task_kind == "rank":
         first = fits[0]["id"]
@@ -229,6 +228,11 @@ def _required_neutral(parameters: Mapping[str, Mapping[str, Any]]) -> dict[str, 
         else:
             out[key] = "as discussed"
     return out
+
+
+def style_of(slots: Sequence[Slot]) -> dict[str, str]:
+    """Return the style that the slots ask of a text: dimension -> value."""
+    return {slot.dimension.id: slot.entry.value for slot in slots if slot.entry}
 
 
 def write_text(scenario: Scenario, topic_id: str, style: Mapping[str, str], address: tuple[object, ...]) -> str:

@@ -8,9 +8,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from iba_bench.streams import opaque_id, shuffled, stream
+from scenarios.writer import brief_of
 from simulator.history import Turn
 from simulator.slots import Slot
-from simulator.tasks import Task, constraint_of, probes_of, witness_of
+from simulator.tasks import Task, constraint_of, probes_of, style_of, witness_of
 from simulator.wording import Wording
 
 
@@ -34,19 +35,32 @@ def make_twin(task: Task, wording: Wording, address: tuple[object, ...]) -> Twin
     rng = stream(*address, "twin", task.task_id)
     musts = [slot for slot in task.slots if slot.strength == "must" and slot.entry]
     for slot in sorted(shuffled(rng, musts), key=lambda s: not s.challenges):
-        for value in shuffled(rng, _flips(slot)):
-            edits = _edits(task, slot, value, wording)
+        for value in shuffled(rng, _flips(task, slot)):
+            edits = None if _conflicts(task, slot, value) else _edits(task, slot, value, wording)
             if edits is not None:
                 return _twin(task, slot, value, edits, wording, address, rng)
     return None
 
 
-def _flips(slot: Slot) -> list[str]:
-    """Return the values that an entry can be flipped to: other levels that are right for nobody yet."""
+def _flips(task: Task, slot: Slot) -> list[str]:
+    """Return the values that an entry can be flipped to: other levels, but none whose end is voiced (that end would end the flipped value too)."""
     assert slot.entry is not None
     if slot.dimension.polarity == "dislikes":
         return [slot.truth]
-    return [level for level in slot.levels if level != slot.truth]
+    ending = {
+        entry.value
+        for entry in task.moment.entries
+        if entry.dimension == slot.dimension.id and (entry.horizon == "short" or entry.cause == "drift:expiry")
+    }
+    return [level for level in slot.levels if level != slot.truth and level not in ending]
+
+
+def _conflicts(task: Task, slot: Slot, value: str) -> bool:
+    """Whether no text could show the flipped value beside the others."""
+    if task.kind != "text":
+        return False
+    style = {**style_of(task.slots), slot.dimension.id: value}
+    return brief_of(task.scenario.scenario).conflict_of(style) is not None
 
 
 def _edits(task: Task, slot: Slot, value: str, wording: Wording) -> list[tuple[str, str | None]] | None:

@@ -1,8 +1,9 @@
 """Gate 3, no leak: nothing but the history tells gold.
 
-By instance: no label or synonym of a gold value stands in the instruction or the context, in what the environment says outside the attributes that carry slots, or in a tool's words outside the glosses.
-By population: gold's place among the entities is uniform, and shallow models fitted on one half of the personas do no better on the other than chance plus five points. Chance is computed here, from the entities, the
-options and the predicates.
+By instance: no label or synonym of a gold value stands in the instruction or the context, in what the environment
+says outside the attributes that carry slots, or in a tool's words outside the glosses. By population: gold's place
+among the entities is uniform, and shallow models fitted on one half of the personas do no better on the other than
+chance plus five points. Chance is computed here, from the entities, the options and the predicates.
 """
 
 from __future__ import annotations
@@ -184,7 +185,7 @@ def _places(findings: Findings, records: Mapping[str, Row]) -> None:
     findings.measured["places"], findings.limits["places"] = chance, RARE
     if chance < RARE:
         shares = ", ".join(f"{have / count:.0%}" for have in found)
-        findings.failures.append(f"places: gold stands unevenly in the list (by eighths: {shares}; p = {chance:.2g}, at least {RARE} is asked)")
+        findings.failures.append(f"places: gold stands unevenly (eighths of the list: {shares}; p = {chance:.2g}, at least {RARE} wanted)")
 
 
 def _models(cases: Sequence[Case], records: Mapping[str, Row]) -> Iterator[tuple[str, float]]:

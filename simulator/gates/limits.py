@@ -1,10 +1,12 @@
 """When a measured share breaks a limit.
 
-Limits of 0 and 1 are exact at any size. Others are judged by the point estimate from `ENOUGH` cases on; below that only when even the one-sided 99 % lower bound
-(Clopper and Pearson 1934) lies beyond the limit, so that a small run is refused for what it shows and not for its size.
+Limits of 0 and 1 are exact at any size. Others are judged by the point estimate from `ENOUGH` cases on; below that
+only when even the one-sided 99 % lower bound (Clopper and Pearson 1934) lies beyond the limit, so that a small run is
+refused for what it shows and not for its size.
 
-The bound is beyond the limit exactly if the limit's own binomial tail gives the count less than 1 %, which is how `exceeds` decides. Where cases differ in their chance (a Poisson
-binomial), the binomial of the mean has the larger variance (Hoeffding 1956), so the decision errs towards letting pass.
+The bound is beyond the limit exactly if the limit's own binomial tail gives the count less than 1 %, which is how
+`exceeds` decides. Where cases differ in their chance (a Poisson binomial), the binomial of the mean has the larger
+variance (Hoeffding 1956), so the decision errs towards letting pass.
 """
 
 from __future__ import annotations

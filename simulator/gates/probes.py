@@ -1,8 +1,9 @@
 """Probes: small policies that know nothing of the user, or read the history wrongly in one named way.
 
-Gate 8 demands that they fail; an evaluation can run them as agents. All have one shape: a `Probe` takes what may be seen of a task (`Situation`) and a random stream and returns actions.
-Most decide slot by slot: they give a *vector* (dimension id -> value id), which `realise` turns into actions. What a slot offers is read off the task itself: the values that entities carry,
-the options of the write's parameters, for a text all values of the dimension.
+Gate 8 demands that they fail; an evaluation can run them as agents. All have one shape: a `Probe` takes what may be
+seen of a task (`Situation`) and a random stream and returns actions. Most decide slot by slot: they give a *vector*
+(dimension id -> value id), which `realise` turns into actions. What a slot offers is read off the task itself: the
+values that entities carry, the options of the write's parameters, for a text all values of the dimension.
 """
 
 from __future__ import annotations

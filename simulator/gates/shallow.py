@@ -1,6 +1,7 @@
 """Tasks as vectors of slots, and cross-fitted models over them that know gold of other personas and nothing of the user.
 
-A model is fitted on one half of the personas and judged on the other, both ways round. Models count; nothing is iterated or drawn, so the same tasks give the same figures.
+A model is fitted on one half of the personas and judged on the other, both ways round. Models count; nothing is
+iterated or drawn, so the same tasks give the same figures.
 """
 
 from __future__ import annotations
@@ -149,7 +150,7 @@ class Counts:
         return max(slot.levels, key=lambda level: self.right[slot.dimension, level])
 
     def rate(self, slot: Slot) -> str:
-        """Return the level that was gold most often of the times it was on offer (with one of four added, so that rare values don't win)."""
+        """Return the level that was gold most often when on offer, one of four added, so that rare values do not win."""
         return max(slot.levels, key=lambda level: (self.right[slot.dimension, level] + 1) / (self.offered[slot.dimension, level] + 4))
 
 
@@ -202,7 +203,10 @@ def _best_vector(cases: Sequence[Case]) -> dict[str, str]:
 
 
 def wrong_user(cases: Sequence[Case]) -> Iterator[tuple[Case, float]]:
-    """Yield each case with the share of other personas' gold vectors of the same scenario that solve it; at most twenty others, those that follow in order."""
+    """Yield each case with the share of other personas' gold vectors of the same scenario that solve it.
+
+    At most twenty others are tried, those that follow in order.
+    """
     for found in by_scenario(cases).values():
         for place, case in enumerate(found):
             ring = found[place + 1 :] + found[:place]

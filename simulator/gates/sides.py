@@ -1,7 +1,8 @@
-"""The two sides of an answer, and rules that point at candidates by their looks: where they stand, how long they are, how they rank.
+"""The two sides of an answer, and rules that point at candidates by their looks: where they stand, how long they are,
+how they rank.
 
-One side is the entity chosen, the other the *grid* of the write's parameters (all combinations of the options of its slots). A rule's score on a task is the share of right candidates among those it points at, so that
-ties cost no draw.
+One side is the entity chosen, the other the *grid* of the write's parameters (all combinations of the options of its
+slots). A rule's score on a task is the share of right candidates among those it points at, so that ties cost no draw.
 """
 
 from __future__ import annotations
@@ -51,7 +52,7 @@ def sides_of(task: TaskView, choices: Sequence[Choice]) -> dict[str, Side]:
         options = [_options(task, choice) for choice in outer]
         if math.prod(map(len, options)) <= MOST_GRID:
             names = [choice.dimension.parameter for choice in outer]
-            grid = [dict(zip(names, combo, strict=True)) for combo in itertools.product(*options)]
+            grid: list[Mapping[str, Any]] = [dict(zip(names, combo, strict=True)) for combo in itertools.product(*options)]
             out["grid"] = _side(task, "argument", grid, outer)
     return out
 
@@ -59,7 +60,7 @@ def sides_of(task: TaskView, choices: Sequence[Choice]) -> dict[str, Side]:
 def listed(task: TaskView) -> list[Mapping[str, Any]]:
     """Return the entities in the order in which an agent meets them: as viewed (rank) or as the search gives them."""
     if task.row["action_kind"] != "rank":
-        return list(task.entities)[:RESULT_LIMIT]
+        return [*task.entities[:RESULT_LIMIT]]
     known = {entity["id"]: entity for entity in task.entities}
     return [known[key] for key in task.context["viewed"] if key in known]
 
@@ -104,7 +105,7 @@ def record_of(side: Side, instruction: str) -> Record:
 
 
 def _ranked(name: str, values: Sequence[float], right: frozenset[int]) -> Shares:
-    """Return the shares of the rules that point at the lowest, second lowest, middle, second highest and highest value; none if all are equal."""
+    """Return the shares of the rules that point at the lowest, second, middle, last but one and highest value, if values differ."""
     ranks = sorted(set(values))
     if len(ranks) < 2:
         return {}

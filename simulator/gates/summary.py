@@ -1,6 +1,7 @@
 """What the population gates need of one persona: small, JSON, made in the worker that made the persona.
 
-Each gate module that looks at the whole population gives its part through ``summary(view, library)``; the parts stand beside each other under the module's name. What all need is in ``tasks``.
+Each gate module that looks at the whole population gives its part through ``summary(view, library)``; the parts stand
+beside each other under the module's name. What all need is in ``tasks``.
 """
 
 from __future__ import annotations

@@ -1,7 +1,9 @@
-"""Gate 8, not vacuous: policies that know nothing of the user fail, and so do those that read the history wrongly in a named way.
+"""Gate 8, not vacuous: policies that know nothing of the user fail, and so do those that read the history wrongly in a
+named way.
 
-In the worker each probe acts on the real task and is graded. What needs other personas, `wrong_user` and `blind` (the best constant vector of a scenario, fitted on the other half of the personas), is judged
-here by comparing values: an answer succeeds if every must slot shows a right level, which gate 7 has shown to be what grading says.
+In the worker each probe acts on the real task and is graded. What needs other personas, `wrong_user` and `blind` (the
+best constant vector of a scenario, fitted on the other half of the personas), is judged here by comparing values: an
+answer succeeds if every must slot shows a right level, which gate 7 has shown to be what grading says.
 """
 
 from __future__ import annotations
