@@ -8,9 +8,10 @@ looked for first, which decides almost every comparison.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
+from itertools import chain, combinations
 
 from personas.spelling import americanised
 from personas.voice import load_voices, normalise
@@ -19,9 +20,9 @@ from scenarios.line import LineParts
 PHRASE = "\u00a4"
 _FILL = r".{1,90}?"
 _GLUE = r"[ .,:]?"
-_WORD = re.compile(r"[A-Za-z]+(?:'[a-z]+)?")
-_TWICE = re.compile(r"\b(\w+(?:'\w+)*) (?=\1\b)", re.IGNORECASE)
 _LEAST_LETTERS = 3
+_LONG, _FAR, _LACKING = 6, 9, 3
+SLIPS = 2
 
 
 def plain(text: str) -> str:
@@ -41,11 +42,13 @@ class Clause:
     Attributes:
         pattern: Finds it in plain text.
         anchor: Its longest literal; text without it cannot hold the line.
+        fixed: All words of its literals.
         words: All words of its literals and alternatives.
     """
 
     pattern: re.Pattern[str]
     anchor: str
+    fixed: frozenset[str]
     words: frozenset[str]
 
 
@@ -66,9 +69,9 @@ def clause(say: str) -> Clause:
             parts.append(re.escape(PHRASE) if next(fills) == "phrase" else _FILL)
         elif literal := plain(part):
             literals.append(literal)
-            words.update(literal.split())
             parts.append(re.escape(literal))
-    return Clause(re.compile(_bounded(parts)), max(literals, key=len, default=""), frozenset(words))
+    fixed = frozenset(word for literal in literals for word in literal.split())
+    return Clause(re.compile(_bounded(parts)), max(literals, key=len, default=""), fixed, fixed | words)
 
 
 def _bounded(parts: list[str]) -> str:
@@ -89,49 +92,85 @@ def found(say: str, text: str) -> bool:
     return line.anchor in text and line.pattern.search(text) is not None
 
 
-def slip_readings(say: str, content: str, phrase: str = "") -> Iterator[str]:
-    """Yield ``content`` as plain text: as written, then with one slip undone (a misheard or doubled word, a typo in a word of the line)."""
-    for written in _unslipped(content):
-        text = plain(written)
-        yield with_phrase(text, phrase) if phrase else text
-    yield from _untyped(content, clause(say), phrase)
+def slip_match(say: str, content: str, phrase: str = "") -> re.Match[str] | None:
+    """Return where the line stands in ``content`` (as written) once at most `SLIPS` slips are undone, or None.
 
-
-def found_despite_slip(say: str, content: str) -> bool:
-    """Whether ``content`` (as written) holds the line once at most one slip is undone."""
-    return any(clause(say).pattern.search(text) for text in slip_readings(say, content))
-
-
-def _unslipped(content: str) -> Iterator[str]:
-    yield content
-    for match in _TWICE.finditer(content):
-        yield content[: match.start()] + content[match.end() :]
-    for match in _WORD.finditer(content):
-        other = _misheard().get(match.group().lower())
-        if other is not None:
-            yield content[: match.start()] + other + content[match.end() :]
-
-
-def _untyped(content: str, line: Clause, phrase: str) -> Iterator[str]:
-    """Yield plain text with one word put right that is one edit away from a word which the line has and the text lacks."""
+    A slip is a word said twice, a misheard one, or one edit in a word that the line (or the phrase) has.
+    """
+    line, marked = clause(say), bool(phrase) and "{phrase}" in say
+    named = frozenset(plain(phrase).split()) if marked else frozenset()
     tokens = plain(content).split()
-    for word in sorted((line.words | set(plain(phrase).split())) - set(tokens)):
-        for place, token in enumerate(tokens):
-            if _near(token, word) or _near(token, americanised(word)):
-                text = " ".join([*tokens[:place], word, *tokens[place + 1 :]])
-                yield with_phrase(text, phrase) if phrase else text
+    if len((line.fixed | named) - set(tokens)) > _LACKING:
+        return None
+    repairs = list(_repairs(tokens, line.words | named))
+    for chosen in chain(combinations(repairs, 1), combinations(repairs, 2)):
+        if sum(repair.cost for repair in chosen) <= SLIPS:
+            text = _repaired(tokens, chosen)
+            match = line.pattern.search(with_phrase(text, phrase) if phrase else text)
+            if match:
+                return match
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class _Repair:
+    """Tokens from ``start`` to before ``end`` become ``words``."""
+
+    start: int
+    end: int
+    words: tuple[str, ...]
+    cost: int = 1
+
+
+def _repairs(tokens: Sequence[str], known: frozenset[str]) -> Iterator[_Repair]:
+    """Yield every slip that could be undone towards the words known."""
+    for place, token in enumerate(tokens):
+        for size in (1, 2):
+            said = tuple(tokens[place : place + size])
+            if said == tuple(tokens[place + size : place + 2 * size]):
+                yield _Repair(place, place + size, ())
+            if (other := _misheard().get(said)) and known.issuperset(other):
+                yield _Repair(place, place + size, other)
+        if token not in known:
+            for word in sorted(known):
+                edits = min(_edits(token, word), _edits(token, americanised(word)))
+                if edits <= SLIPS:
+                    yield _Repair(place, place + 1, (word,), edits)
+
+
+def _repaired(tokens: Sequence[str], repairs: Sequence[_Repair]) -> str:
+    out = list(tokens)
+    for repair in sorted(repairs, key=lambda item: -item.start):
+        out[repair.start : repair.end] = repair.words
+    return " ".join(out)
 
 
 @cache
-def _misheard() -> dict[str, str]:
-    return load_voices().misheard
+def _misheard() -> dict[tuple[str, ...], tuple[str, ...]]:
+    return {tuple(plain(word).split()): tuple(plain(other).split()) for word, other in load_voices().misheard.items()}
 
 
-@lru_cache(maxsize=16384)
+@lru_cache(maxsize=65536)
+def _edits(one: str, other: str) -> int:
+    """Return how many slips (letter too many, too few, wrong, or two swapped) lie between two words that differ: 1, 2, or 9 for more."""
+    if one == other or abs(len(one) - len(other)) > 2 or min(len(one), len(other)) < _LEAST_LETTERS:
+        return _FAR
+    if _near(one, other):
+        return 1
+    return 2 if min(len(one), len(other)) >= _LONG and any(_near(form, other) for form in _shorter_and_swapped(one, other)) else _FAR
+
+
+def _shorter_and_swapped(one: str, other: str) -> Iterator[str]:
+    """Yield what one edit at the first difference makes of ``one``."""
+    start = next((i for i, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
+    yield one[:start] + one[start + 1 :]
+    yield one[:start] + other[start : start + 1] + one[start:]
+    yield one[:start] + other[start : start + 1] + one[start + 1 :]
+    yield one[:start] + one[start : start + 2][::-1] + one[start + 2 :]
+
+
 def _near(one: str, other: str) -> bool:
     """Whether a letter too many, too few, another letter or two swapped make one word of the other."""
-    if min(len(one), len(other)) < _LEAST_LETTERS or abs(len(one) - len(other)) > 1:
-        return False
     start = 0
     while start < min(len(one), len(other)) and one[start] == other[start]:
         start += 1

@@ -8,14 +8,16 @@ of no gold value, never repeats and comes after a clean turn.
 
 from __future__ import annotations
 
+import json
+import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from scenarios.library import ADVERSARIAL, FILLER, Library
-from scenarios.line import CueLine, Line
+from scenarios.line import CueLine, Line, every_word
 from scenarios.models import Dimension, Value
-from simulator.gates.clauses import PHRASE, clause, found, plain, slip_readings, with_phrase
+from simulator.gates.clauses import PHRASE, clause, found, plain, slip_match, with_phrase
 from simulator.gates.evidence import value_id
 from simulator.gates.failure import Failure
 from simulator.gates.view import PersonaView, Row, wanted_value
@@ -46,7 +48,10 @@ class Telling:
 
 
 class Index:
-    """All tellings and names of a library, each under one of its words: the rarest, for tellings."""
+    """All tellings and names of a library, each under one of its words: the rarest, for tellings.
+
+    ``incidental`` are the values that the noise lines' own words name ("a walk by the river"), which says nothing of anybody's wish.
+    """
 
     def __init__(self, library: Library) -> None:
         self.tellings: dict[str, list[Telling]] = defaultdict(list)
@@ -63,6 +68,8 @@ class Index:
         for dimension in dimensions.values():
             for value in dimension.values.values():
                 self._add_names(dimension, value)
+        said = (line for kind in library.noise.kinds.values() for entry in kind for line in entry.lines)
+        self.incidental = {named for line in said for named in self.named(plain(every_word(line.say)).split())}
 
     def _add_names(self, dimension: Dimension, value: Value) -> None:
         for name in value.names:
@@ -153,6 +160,9 @@ class _Reader:
     def __init__(self, view: PersonaView, library: Library, kinds: dict[str, str]) -> None:
         self.library, self.kinds, self.index = library, kinds, index_of(library)
         self.split = view.tasks[0].row["split"] if view.tasks else None
+        self.pets = _pet_pattern(json.loads(view.persona["voice"])["pet_phrases"])
+        mentions = [plain(person["mention"]) for person in json.loads(view.persona["social"])]
+        self.people = re.compile("|".join(map(re.escape, mentions)) or r"\b\B")
         self.exposed = {dimension.id for task in view.tasks for dimension in task.exposed(library)}
         self.gold = {named for task in view.tasks for constraint in task.constraints for named in _gold(constraint, library)}
         self.implicit: dict[str, set[Named]] = defaultdict(set)
@@ -177,10 +187,9 @@ class _Reader:
             while end < len(turns) and turns[end]["turn_id"] in self.kinds:
                 end += 1
             texts = [plain(turn["content"]) for turn in turns[max(place - 1, 0) : end + 1]]
-            noise = texts[min(place, 1) :][: end - place]
             yield from self._in_order(texts, min(place, 1), end - place, turns[place]["turn_id"])
-            for turn, text in zip(turns[place:end], noise, strict=True):
-                yield from self._alone(turn, text, session["session_id"])
+            for turn in turns[place:end]:
+                yield from self._alone(turn, session["session_id"])
             place = end
 
     def _in_order(self, texts: Sequence[str], first: int, count: int, key: str) -> Iterator[Failure]:
@@ -193,18 +202,20 @@ class _Reader:
                 what = "gloss" if telling.say is None else "decisive clause"
                 yield Failure(9, f"noise holds a {what}", place=key, detail=f"{telling.dimension}={telling.value}: {text[low:high]!r}")
 
-    def _alone(self, turn: Row, text: str, session_id: str) -> Iterator[Failure]:
+    def _alone(self, turn: Row, session_id: str) -> Iterator[Failure]:
         key, kind = turn["turn_id"], self.kinds[turn["turn_id"]]
         if kind not in FILLER + ADVERSARIAL:
             yield Failure(9, "unknown noise kind", place=key, detail=str(kind))
             return
-        named = self.index.named(text.split())
+        text = plain(self.pets.sub("", turn["content"]))
+        named = self._named(text)
         if not named:
             return
         for dimension, value in sorted(named & self.implicit[session_id]):
             yield Failure(9, "noise names what its session shows implicitly", place=key, detail=f"{dimension}={value}")
         yield from self._framed(turn, text, named)
-        about = self._disclaimed(turn, kind, named)
+        named -= self.index.incidental
+        about = self._disclaimed(turn, kind, named) if named else ()
         if about is None:
             yield Failure(9, "noise names a value outside its catalog line", place=key, detail=repr(turn["content"]))
         elif about in self.gold:
@@ -217,10 +228,10 @@ class _Reader:
                 yield Failure(9, "noise holds a frame with a value", place=turn["turn_id"], detail=f"{dimension}={value}")
 
     def _disclaimed(self, turn: Row, kind: str, named: set[Named]) -> Named | tuple[()] | None:
-        """Return the value that the turn's catalog line speaks of (empty if the line has no place for one), or None if it is no such line."""
+        """Return the value that the turn's catalog line speaks of (empty if it has no place for one), or None if it is no such line."""
         part = 0 if turn["role"] == "user" else 1
         lines = [entry.lines[part] for entry in self.library.noise.kinds.get(kind, ()) if self.split in (None, entry.split)]
-        content = str(turn["content"])
+        content = self.pets.sub("", str(turn["content"]))
         for slipped in (False, True):
             for dimension, value in sorted(named):
                 phrase = self.library.value(dimension, value).phrase
@@ -231,14 +242,25 @@ class _Reader:
 
     def _holds(self, line: Line, content: str, phrase: str, slipped: bool) -> bool:
         """Whether the turn is the line and names nothing besides."""
-        readings = slip_readings(line.say, content, phrase) if slipped else [with_phrase(plain(content), phrase)]
-        compiled = clause(line.say)
-        for text in readings:
+        text, compiled = with_phrase(plain(content), phrase), clause(line.say)
+        if slipped:
+            match = slip_match(line.say, content, phrase)
+        else:
             match = compiled.pattern.search(text) if compiled.anchor in text else None
-            if match:
-                rest = f"{text[: match.start()]} | {text[match.end() :]}".split()
-                return not (self.index.named(rest) or PHRASE in rest)
-        return False
+        if match is None:
+            return False
+        rest = f"{match.string[: match.start()]} | {match.string[match.end() :]}"
+        return not (self._named(rest) - self.index.incidental or PHRASE in rest)
+
+    def _named(self, text: str) -> set[Named]:
+        """Return the values that plain text names, the names of people apart ("Louis from next door")."""
+        return self.index.named(self.people.sub(" _ ", text).split())
+
+
+def _pet_pattern(phrases: Sequence[str]) -> re.Pattern[str]:
+    """Return what finds a persona's pet phrase before or after what is said."""
+    options = "|".join(re.escape(phrase.rstrip(".!")) for phrase in phrases) or r"\b\B"
+    return re.compile(rf"^(?:{options})[.!]?\s+|\s(?:{options})[.!]?(?=\W*$)", re.IGNORECASE)
 
 
 def _gold(constraint: Row, library: Library) -> Iterator[Named]:

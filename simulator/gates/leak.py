@@ -133,8 +133,9 @@ def population(summaries: Sequence[Row], expected: Row) -> Iterator[Verdict]:
     findings = Findings()
     records = {row["task"]: row["sides"] for summary in summaries for row in summary["leak"]}
     cases = [case for case in shallow.cases_of(summaries) if case.task_id in records]
-    if not records and any(task["kind"] != "text" for summary in summaries for task in summary["tasks"]):
-        findings.failures.append("there is no task to measure")
+    tasks = [task for summary in summaries for task in summary["tasks"]]
+    if not tasks or len(records) < sum(task["kind"] != "text" and not task["missing"] for task in tasks):
+        findings.failures.append("tasks are missing from the summaries")
     _places(findings, records)
     for group, found in _groups(cases, records).items():
         chance = {case.task_id: _chance(records[case.task_id]) for case in found}

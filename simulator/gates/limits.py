@@ -33,8 +33,15 @@ def exceeds(hits: float, n: int, limit: float) -> bool:
 
 
 def falls_short(hits: float, n: int, limit: float) -> bool:
-    """Whether ``hits`` of ``n`` cases are fewer than ``limit`` asks for; the mirror of `exceeds`."""
-    return exceeds(n - hits, n, 1 - limit) if limit < 1 else hits < n
+    """Whether ``hits`` of ``n`` cases are fewer than ``limit`` (a share up to 1) asks for; the mirror of `exceeds`."""
+    _require(hits, n, limit)
+    if n == 0 or limit <= 0:
+        return False
+    if limit >= 1:
+        return hits < n
+    if n >= ENOUGH:
+        return hits / n < limit
+    return binomial_tail(math.floor(n - hits), n, 1 - limit) < ALPHA
 
 
 def lower_bound(hits: float, n: int, alpha: float = ALPHA) -> float:

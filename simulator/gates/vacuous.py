@@ -22,6 +22,7 @@ from scenarios.library import Library
 from scenarios.models import Dimension
 from scenarios.writer import brief_of
 from simulator.gates import shallow
+from simulator.gates.failure import Failure
 from simulator.gates.limits import exceeds
 from simulator.gates.probes import MISREADINGS, PROBES, Situation, misread, realise, situation_of, user_words
 from simulator.gates.shallow import Case, right_levels
@@ -37,7 +38,20 @@ DECIDES = {"stale": "drift", "ignore_state": "state", "wrong_scope": "scope"}
 Row = Mapping[str, Any]
 
 
-# --- in the worker ---------------------------------------------------------------------
+# --- one persona -------------------------------------------------------------------------
+
+
+def check(view: PersonaView, library: Library) -> Iterator[Failure]:
+    """Yield the tasks that are solved by what must never solve them: limits of 0 % hold for each task."""
+    for task in view.tasks:
+        situation = situation_of(task.graded, task.entities, library)
+        if task.missing is None:
+            for name in NEVER:
+                if _passes(task, PROBES[name](situation, _stream(task, name))):
+                    yield Failure(GATE, f"{name} passes", task.task_id)
+        for name, passed in _misread(task, situation, library).items():
+            if passed and (name not in DECIDES or DECIDES[name] in task.solution["challenges"]):
+                yield Failure(GATE, f"{name} passes", task.task_id)
 
 
 def summary(view: PersonaView, library: Library) -> list[dict[str, Any]]:
@@ -68,15 +82,17 @@ def _passes(task: TaskView, actions: Sequence[Row]) -> int:
 
 
 def _misread(task: TaskView, situation: Situation, library: Library) -> dict[str, int]:
+    """Follow each wrong reading on the must slots (a prefer may be violated) and return whether it passes."""
     if task.missing is not None:
         return {}
     right = {}
+    musts = {constraint["dimension"] for constraint in task.constraints if constraint["strength"] == "must"}
     for constraint in task.constraints:
         choice = next((c for c in situation.choices if c.dimension.id == constraint["dimension"]), None)
         levels = right_levels(constraint, choice.dimension, choice.levels) if choice else []
         if choice and levels:
             right[choice.dimension.id] = levels[0]
-    rivals = {key: _by_id(library.dimensions[key], values) for key, values in task.rivals.items()}
+    rivals = {key: _by_id(library.dimensions[key], values) for key, values in task.rivals.items() if key in musts}
     out = {}
     for name, label in MISREADINGS.items():
         vector = misread(right, rivals, label)
@@ -163,9 +179,12 @@ def _judge(findings: Findings, key: str, hits: float, n: int, limit: float) -> N
 def _missing(findings: Findings, summaries: Sequence[Row], rows: Mapping[str, Row]) -> None:
     """Where a slot is unknown, only asking may pass."""
     asked = [rows[task["task"]]["passes"] for summary in summaries for task in summary["tasks"] if task["missing"]]
-    for name in PROBES:
-        if asked and name not in ASKING:
-            _judge(findings, f"{name}/missing_info", sum(passes[name] for passes in asked), len(asked), 0.0)
+    for name in PROBES if asked else ():
+        hits = sum(passes[name] for passes in asked)
+        if name in ASKING:
+            findings.measured[f"{name}/missing_info"] = hits / len(asked)
+        else:
+            _judge(findings, f"{name}/missing_info", hits, len(asked), 0.0)
 
 
 def _defaults(findings: Findings, cases: Sequence[Case], rows: Mapping[str, Row]) -> None:

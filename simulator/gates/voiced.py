@@ -17,7 +17,7 @@ from scenarios.decoding_record import LEAST_RIGHT, read_record, review
 from scenarios.library import Library, load_library
 from scenarios.line import CueLine, Line
 from scenarios.models import Dimension, Value
-from simulator.gates.clauses import found, found_despite_slip, plain, with_phrase
+from simulator.gates.clauses import found, plain, slip_match, with_phrase
 from simulator.gates.evidence import value_id
 from simulator.gates.failure import Failure
 from simulator.gates.verdict import Findings, Verdict
@@ -97,7 +97,7 @@ class Listener:
             return False
         lines: Sequence[Line] = getattr(event, field)
         text = plain(content)
-        heard = [line for line in lines if found(line.say, text)] or [line for line in lines if found_despite_slip(line.say, content)]
+        heard = [line for line in lines if found(line.say, text)] or [line for line in lines if slip_match(line.say, content)]
         return bool(heard) and self._own(heard)
 
     def end_reason(self, row: Row, content: str) -> str | None:

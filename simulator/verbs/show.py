@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-import pyarrow.parquet as pq
+import polars as pl
 from rich.console import Console
 from rich.markup import escape
 
@@ -49,10 +49,7 @@ def show(arguments: list[str]) -> int:
 
 def find(run: Path, table: str, column: str, value: str) -> list[dict[str, Any]]:
     """Return the rows of a table in which a column has a value."""
-    out: list[dict[str, Any]] = []
-    for path in table_files(run, table):
-        out.extend(pq.read_table(path, filters=[(column, "=", value)]).to_pylist())
-    return out
+    return pl.scan_parquet(table_files(run, table)).filter(pl.col(column) == value).collect().to_dicts()
 
 
 def _one(run: Path, table: str, column: str, value: str) -> dict[str, Any]:
@@ -64,8 +61,7 @@ def _one(run: Path, table: str, column: str, value: str) -> dict[str, Any]:
 
 
 def _ids(run: Path, table: str, column: str) -> Iterator[str]:
-    for path in table_files(run, table):
-        yield from pq.read_table(path, columns=[column]).column(column).to_pylist()
+    yield from pl.scan_parquet(table_files(run, table)).select(column).collect()[column]
 
 
 def _overview(run: Path, console: Console) -> None:
