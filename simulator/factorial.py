@@ -58,7 +58,7 @@ def choose(slots: Sequence[Slot], rng: random.Random, missing: Slot | None = Non
 
 def _musts(musts: Sequence[Slot], rng: random.Random, missing: Slot | None) -> list[Slot]:
     given = [missing] if missing else []
-    counts = {n: w for n, w in MUSTS.items() if n <= len(musts) + len(given)}
+    counts = {n: weight for n, weight in MUSTS.items() if 2 <= n - len(given) <= len(musts)}
     if not counts:
         raise InstanceRefused("too_few_musts")
     number = weighted(rng, list(counts), list(counts.values())) - len(given)

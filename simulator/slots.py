@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from iba_bench.streams import weighted
 from personas.ledger import ALWAYS, SELF, Entry, avoided, effective
@@ -15,6 +15,7 @@ from simulator.design import Focus
 from simulator.history import History, Session, Turn
 
 Evidence = list[tuple[Session, Turn]]
+TEMPTS = {"drift": "stale", "state": "ignored_state", "scope": "wrong_scope"}
 
 
 @dataclass
@@ -182,21 +183,23 @@ class Moment:
 
 
 def with_levels(slot: Slot, size: int, rng: random.Random) -> Slot:
-    """Give a slot ``size`` levels: the truth, the named rivals, then others as common as the population table says."""
+    """Return a slot with ``size`` levels: the truth, the named rivals, then others as common as the population table says.
+
+    A challenge stays only if the wrong reading that it tempts to is among the levels.
+    """
     dimension = slot.dimension
     if dimension.polarity == "dislikes":
         return slot
-    reasons = {key: label for key, label in slot.named.items() if label not in ("popular_default", "other")}
-    levels = [slot.truth, *list(reasons)[: size - 1]]
-    named = {key: reasons[key] for key in levels[1:]}
+    levels = [slot.truth, *list(slot.named)[: size - 1]]
+    named = {key: slot.named[key] for key in levels[1:]}
     while len(levels) < size:
         rest = [key for key in dimension.values if key not in levels]
         key = weighted(rng, rest, [dimension.values[k].weight for k in rest])
         levels.append(key)
         named[key] = "popular_default" if key == dimension.popular else "other"
-    slot.levels = tuple(key for key in dimension.values if key in levels)
-    slot.named = named
-    return slot
+    lost = {kind for kind, label in TEMPTS.items() if label not in named.values()}
+    ordered = tuple(key for key in dimension.values if key in levels)
+    return replace(slot, levels=ordered, named=named, challenges=slot.challenges - lost)
 
 
 def widest(slot: Slot) -> int:

@@ -20,8 +20,8 @@ from scenarios.line import LineParts
 PHRASE = "\u00a4"
 _FILL = r".{1,90}?"
 _GLUE = r"[ .,:]?"
-_LEAST_LETTERS = 3
-_LONG, _FAR, _LACKING = 6, 9, 3
+_LEAST_LETTERS = 4
+_FAR, _LACKING = 9, 3
 SLIPS = 2
 
 
@@ -123,7 +123,9 @@ class _Repair:
 
 
 def _repairs(tokens: Sequence[str], known: frozenset[str]) -> Iterator[_Repair]:
-    """Yield every slip that could be undone towards the words known."""
+    """Yield every slip that could be undone towards the words known; a token that is one of them only towards words that are lacking."""
+    words = [word for word in sorted(known) if len(word) >= _LEAST_LETTERS]
+    lacking = [word for word in words if word not in tokens]
     for place, token in enumerate(tokens):
         for size in (1, 2):
             said = tuple(tokens[place : place + size])
@@ -131,11 +133,10 @@ def _repairs(tokens: Sequence[str], known: frozenset[str]) -> Iterator[_Repair]:
                 yield _Repair(place, place + size, ())
             if (other := _misheard().get(said)) and known.issuperset(other):
                 yield _Repair(place, place + size, other)
-        if token not in known:
-            for word in sorted(known):
-                edits = min(_edits(token, word), _edits(token, americanised(word)))
-                if edits <= SLIPS:
-                    yield _Repair(place, place + 1, (word,), edits)
+        for word in lacking if token in known else words:
+            edits = min(_edits(token, word), _edits(token, americanised(word)))
+            if edits <= SLIPS:
+                yield _Repair(place, place + 1, (word,), edits)
 
 
 def _repaired(tokens: Sequence[str], repairs: Sequence[_Repair]) -> str:
@@ -153,14 +154,14 @@ def _misheard() -> dict[tuple[str, ...], tuple[str, ...]]:
 @lru_cache(maxsize=65536)
 def _edits(one: str, other: str) -> int:
     """Return how many slips (letter too many, too few, wrong, or two swapped) lie between two words that differ: 1, 2, or 9 for more."""
-    if one == other or abs(len(one) - len(other)) > 2 or min(len(one), len(other)) < _LEAST_LETTERS:
+    if one == other or abs(len(one) - len(other)) > 2:
         return _FAR
     if _near(one, other):
         return 1
-    return 2 if min(len(one), len(other)) >= _LONG and any(_near(form, other) for form in _shorter_and_swapped(one, other)) else _FAR
+    return 2 if any(_near(form, other) for form in _once_edited(one, other)) else _FAR
 
 
-def _shorter_and_swapped(one: str, other: str) -> Iterator[str]:
+def _once_edited(one: str, other: str) -> Iterator[str]:
     """Yield what one edit at the first difference makes of ``one``."""
     start = next((i for i, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
     yield one[:start] + one[start + 1 :]

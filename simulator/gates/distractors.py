@@ -160,7 +160,8 @@ class _Reader:
     def __init__(self, view: PersonaView, library: Library, kinds: dict[str, str]) -> None:
         self.library, self.kinds, self.index = library, kinds, index_of(library)
         self.split = view.tasks[0].row["split"] if view.tasks else None
-        self.pets = _pet_pattern(json.loads(view.persona["voice"])["pet_phrases"])
+        pets = json.loads(view.persona["voice"])["pet_phrases"]
+        self.pets, self.pet_words = _pet_pattern(pets), frozenset(word for pet in pets for word in plain(pet).split())
         mentions = [plain(person["mention"]) for person in json.loads(view.persona["social"])]
         self.people = re.compile("|".join(map(re.escape, mentions)) or r"\b\B")
         self.exposed = {dimension.id for task in view.tasks for dimension in task.exposed(library)}
@@ -214,8 +215,7 @@ class _Reader:
         for dimension, value in sorted(named & self.implicit[session_id]):
             yield Failure(9, "noise names what its session shows implicitly", place=key, detail=f"{dimension}={value}")
         yield from self._framed(turn, text, named)
-        named -= self.index.incidental
-        about = self._disclaimed(turn, kind, named) if named else ()
+        about = self._disclaimed(turn, kind, named) if named - self.index.incidental else ()
         if about is None:
             yield Failure(9, "noise names a value outside its catalog line", place=key, detail=repr(turn["content"]))
         elif about in self.gold:
@@ -249,7 +249,8 @@ class _Reader:
             match = compiled.pattern.search(text) if compiled.anchor in text else None
         if match is None:
             return False
-        rest = f"{match.string[: match.start()]} | {match.string[match.end() :]}"
+        around = f"{match.string[: match.start()]} | {match.string[match.end() :]}".split()
+        rest = " ".join(token for token in around if token not in self.pet_words)
         return not (self._named(rest) - self.index.incidental or PHRASE in rest)
 
     def _named(self, text: str) -> set[Named]:
