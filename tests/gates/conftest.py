@@ -11,29 +11,29 @@ from typing import Any
 import pytest
 
 from iba_bench.verb import composed
-from scenarios.library import Library, load_library
+from personas.life_events import load_life_events
+from personas.population import load_population
+from scenarios.library import ROOT, Library, read_library
 from simulator.factory import Materials, PersonaFactory
 from simulator.gates.view import PersonaView, view_of
 from simulator.verbs.generate import split_config
 
 Tables = dict[str, list[dict[str, Any]]]
-SAMPLE = (
-    "benchmark.personas=4", "benchmark.tasks=8", "history=short", "noise=low", "missing_info=0",
-    "scenarios=[food_delivery,doctor_appointment]",
-)  # fmt: skip
+SCENARIOS = ("food_delivery", "doctor_appointment")
+SAMPLE = ("benchmark.personas=4", "benchmark.tasks=8", "history=short", "noise=low", "missing_info=0")
 
 
 @pytest.fixture(scope="session")
 def library() -> Library:
-    """The library of this installation."""
-    return load_library()
+    """A library of two api scenarios with the shared banks."""
+    return read_library(ROOT, SCENARIOS)
 
 
 @pytest.fixture(scope="session")
-def made_personas() -> list[Tables]:
+def made_personas(library: Library) -> list[Tables]:
     """Rows of four personas with two api tasks each; copy them before changing anything."""
     config, _ = split_config(composed("generate", list(SAMPLE)))
-    factory = PersonaFactory(config, Materials.load())
+    factory = PersonaFactory(config, Materials(library, load_population(), load_life_events()))
     return [factory.make(index)[0].tables() for index in range(config.benchmark.personas)]
 
 
