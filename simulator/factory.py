@@ -126,7 +126,7 @@ class PersonaFactory:
             return clean
         history = self._history_rows(draft, with_noise(draft.history, layer))
         noisy = replace(clean, sessions=history.sessions, annotations=history.annotations)
-        failures = check_persona(noisy, self.materials.library, NOISE_GATES)
+        failures = check_persona(noisy.tables(), self.materials.library, NOISE_GATES)
         if failures:
             raise InstanceRefused(f"noise: {failures[0]}")
         return noisy
@@ -136,7 +136,7 @@ class PersonaFactory:
         history = self._history_rows(draft, draft.history.sessions)
         for attempt in range(1, TASK_ATTEMPTS):
             bundle = self._with_tasks(draft, history)
-            failures = check_persona(bundle, self.materials.library)
+            failures = check_persona(bundle.tables(), self.materials.library)
             if not failures:
                 return bundle
             for failure in failures:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from scenarios.library import Library
-from simulator.gates import evidence, identifiable, leak, references, solvable, time
+from simulator.gates import evidence, identifiable, leak, references, solvable, time, vacuous
 from simulator.gates.failure import Failure
 from simulator.gates.verdict import Verdict
-from simulator.gates.view import PersonaView, view_of
-from simulator.rows import Bundle
+from simulator.gates.view import PersonaView, Row, view_of
 
 InstanceGate = Callable[[PersonaView, Library], Iterator[Failure]]
 INSTANCE_GATES: tuple[tuple[int, str, InstanceGate], ...] = (
@@ -20,6 +19,7 @@ INSTANCE_GATES: tuple[tuple[int, str, InstanceGate], ...] = (
     (4, "evidence", evidence.check),
     (5, "identifiable", identifiable.check),
     (7, "solvable", solvable.check_solvable),
+    (8, "not vacuous", vacuous.check),
     (11, "twins", solvable.check_twins),
 )
 NOISE_GATES = (1, 2, 4, 9)
@@ -31,9 +31,9 @@ def check_view(view: PersonaView, library: Library, only: tuple[int, ...] = ()) 
     return [failure for gate in gates for failure in gate(view, library)]
 
 
-def check_persona(bundle: Bundle, library: Library, only: tuple[int, ...] = ()) -> list[Failure]:
-    """Return what the instance gates refuse in rows still in memory."""
-    return check_view(view_of(bundle.tables()), library, only)
+def check_persona(tables: Mapping[str, Sequence[Row]], library: Library, only: tuple[int, ...] = ()) -> list[Failure]:
+    """Return what the instance gates refuse in one persona's rows, given by table name."""
+    return check_view(view_of(tables), library, only)
 
 
 def all_verdicts(failures: Iterable[Failure], population: Sequence[Verdict]) -> list[Verdict]:

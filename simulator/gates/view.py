@@ -132,11 +132,11 @@ def _task(row: Row, environments: Mapping[str, Row], solution: Row, twin: Row | 
 
 
 @lru_cache(maxsize=4096)
-def text_values(dimension: Dimension) -> dict[str, str]:
+def text_values(dimension: str, values: tuple[str, ...]) -> dict[str, str]:
     """Return the value of each spec of a text dimension, specs as canonical JSON."""
     out = {}
-    for key in dimension.values:
-        spec = dimension_spec(dimension.id, key).model_dump(mode="json", exclude_none=True)
+    for key in values:
+        spec = dimension_spec(dimension, key).model_dump(mode="json", exclude_none=True)
         out[json.dumps(spec, sort_keys=True)] = key
     return out
 
@@ -145,5 +145,5 @@ def wanted_value(constraint: Mapping[str, Any], dimension: Dimension) -> Any:
     """Return the public value that a constraint's predicate speaks of."""
     predicate = constraint["predicate"]
     if predicate["op"] == "text":
-        return text_values(dimension).get(json.dumps(predicate["spec"], sort_keys=True))
+        return text_values(dimension.id, tuple(dimension.values)).get(json.dumps(predicate["spec"], sort_keys=True))
     return predicate["value"]
