@@ -134,7 +134,7 @@ def _repairs(tokens: Sequence[str], known: frozenset[str]) -> Iterator[_Repair]:
             if (other := _misheard().get(said)) and known.issuperset(other):
                 yield _Repair(place, place + size, other)
         for word in lacking if token in known else words:
-            edits = min(_edits(token, word), _edits(token, americanised(word)))
+            edits = min(_edits(one, other) for one in _spellings(token) for other in _spellings(word))
             if edits <= SLIPS:
                 yield _Repair(place, place + 1, (word,), edits)
 
@@ -149,6 +149,12 @@ def _repaired(tokens: Sequence[str], repairs: Sequence[_Repair]) -> str:
 @cache
 def _misheard() -> dict[tuple[str, ...], tuple[str, ...]]:
     return {tuple(plain(word).split()): tuple(plain(other).split()) for word, other in load_voices().misheard.items()}
+
+
+@lru_cache(maxsize=65536)
+def _spellings(word: str) -> tuple[str, ...]:
+    other = americanised(word)
+    return (word,) if other == word else (word, other)
 
 
 @lru_cache(maxsize=65536)
