@@ -17,6 +17,7 @@ from scenarios.environment import entity_name
 from scenarios.models import Attribute, Scenario, TaskLine
 from scenarios.text.dimensions import dimension_spec
 from scenarios.writer import topics_of, write
+from simulator.calendar import DAY, Calendar
 from simulator.slots import Moment, Slot
 from simulator.wording import Wording
 
@@ -252,7 +253,7 @@ def instruction_of(wording: Wording, moment: Moment, kind: str, rng: random.Rand
     ]
     if not lines:
         raise InstanceRefused("no_instruction")
-    given = {"subject": subject} if subject else {}
+    given = {"soon": alike_day(wording.calendar, focus.at, rng)} | ({"subject": subject} if subject else {})
     if focus.served:
         given["person"] = focus.served.mention
     text = wording.plain(f"{scenario.scenario}.task.{kind}.{bool(focus.served)}", lines, rng, scenario.fills, focus.at, **given)
@@ -261,7 +262,13 @@ def instruction_of(wording: Wording, moment: Moment, kind: str, rng: random.Rand
         side = bank.on if focus.scope_on else bank.off
         pools = wording.library.scopes.fills
         text += " " + wording.plain(f"scope.{focus.scope}.{focus.scope_on}", side, rng, pools, focus.at)
-    return render(wording.persona.voice, text, rng)[0]
+    return render(wording.persona.voice, text, rng, decisive=(0, len(text)))[0]
+
+
+def alike_day(calendar: Calendar, at: int, rng: random.Random) -> str:
+    """Return a coming day that brings the same conditions as today, so that a job for that day leaves no doubt which scope holds."""
+    alike = [day for day in range(1, 13) if calendar.scopes(at + day * DAY) == calendar.scopes(at)]
+    return calendar.words(at + pick(rng, alike or [0]) * DAY)
 
 
 def explicit_of(instruction: str, slots: Sequence[Slot]) -> str:
