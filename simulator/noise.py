@@ -25,6 +25,7 @@ from simulator.wording import Said, Wording
 GAP_EXCHANGES = 2
 SESSION_EXCHANGES = 6
 INSERTED = 0.45
+RAMBLING = 0.5
 TRIES = 12
 
 
@@ -155,6 +156,10 @@ class NoiseMaker:
         base = wording.filler(rng, self.bank.fills, at)
         fill = lambda name: chosen.setdefault(name, base(name))  # noqa: E731
         user, assistant = (line.parts.draw(rng, fill) for line in entry.lines)
+        if kind in FILLER and rng.random() < RAMBLING:
+            scenario = pick(rng, list(wording.library.scenarios.values()))
+            more = wording.plain(f"noise.{scenario.scenario}", scenario.talk.situations, rng, scenario.fills, at)
+            user = f"{user} {more}" if rng.random() < 0.6 else f"{more} {user}"
         text = render(wording.persona.voice, user, rng)[0]
         if rng.random() < wording.persona.voice.typo_rate * 8:
             text = slip(text, rng)
