@@ -95,6 +95,8 @@ def _check_say(say: Any) -> Any:
         alternatives = match.group(1)
         if match.group(2) is None and ("|" not in alternatives or not all(alternatives.split("|"))):
             raise ValueError(f"alternatives '[{alternatives}]' need at least two, none empty")
+        if match.group(2) is None and "{" in alternatives:
+            raise ValueError(f"alternatives '[{alternatives}]' hold a fill; put the fill outside the brackets")
     rest = _TOKEN.sub("", say)
     if re.search(r"[\[\]{}|]", rest):
         raise ValueError("stray bracket, brace or bar; alternatives do not nest, fills are {lower_case}")
