@@ -6,8 +6,6 @@ import sys
 from pathlib import Path
 
 from iba_bench.errors import UserError, near_match
-from scenarios.check import check_file
-from scenarios.library import ROOT, load_library
 
 COMMANDS = ("check", "list")
 USAGE = """usage: iba scenarios check [FILE ...]     check files (default: the whole catalog): schema, implicitness, counts, leaks
@@ -26,6 +24,9 @@ def scenarios(arguments: list[str]) -> int:
 
 
 def _check(names: list[str]) -> int:
+    from scenarios.check import check_file
+    from scenarios.library import ROOT, load_library
+
     files = [Path(name) for name in names] or [
         path for path in sorted((ROOT / "catalog").glob("*/*.yaml")) if not path.name.endswith(".brief.yaml")
     ] + [ROOT / "shared" / "writing.yaml"]
@@ -39,6 +40,8 @@ def _check(names: list[str]) -> int:
 
 
 def _list() -> int:
+    from scenarios.library import load_library
+
     library = load_library()
     print(f"{'scenario':<22}{'domain':<15}{'kind':<6}{'dimensions':>11}{'values':>8}{'lines':>7}{'tasks':>7}")
     for key, scenario in library.scenarios.items():

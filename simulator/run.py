@@ -12,7 +12,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from iba_bench.errors import CheckFailed, UserError
+from iba_bench.errors import CheckFailed
 from iba_bench.storage import read_json, sha256, write_text
 from iba_bench.tables import SCHEMA_VERSION
 from iba_bench.workers import progress, spread
@@ -162,13 +162,3 @@ def manifest_of(config: GenerateConfig, folder: Path, records: Sequence[Mapping[
         "expected": {key: value for key, value in expected.items() if key != "failed"},
         "files": {name: digest for record in records for name, digest in sorted(record["files"].items())},
     }
-
-
-def require_run(run: str | None) -> Path:
-    """Return a run's folder that has a manifest."""
-    if not run:
-        raise UserError("run=FOLDER is missing: name a run's folder, such as outputs/r0123456789ab")
-    folder = Path(run)
-    if not (folder / "manifest.json").exists():
-        raise UserError(f"run={run}: no manifest.json there; name the folder that `iba generate` printed")
-    return folder

@@ -1,4 +1,4 @@
-"""`iba generate`: the whole factory."""
+"""`iba generate`: the whole factory. Heavy modules are imported where they are used, so that help is quick."""
 
 from __future__ import annotations
 
@@ -10,12 +10,7 @@ from typing import Any
 from pydantic import Field
 
 from iba_bench.verb import composed, config_help, parse, run_jobs, wants_help
-from scenarios.library import load_library
 from simulator.config import GenerateConfig, Section
-from simulator.preflight import check_demands, estimate
-from simulator.report import summary_table
-from simulator.run import generate as generate_run
-from simulator.run import run_id_of
 
 
 class Executor(Section):
@@ -48,9 +43,11 @@ def generate(arguments: list[str]) -> int:
 
 
 def _job(overrides: list[str]) -> int:
+    from simulator.report import summary_table
+    from simulator.run import generate as generate_run
+
     config, options = split_config(composed("generate", overrides))
     if options.estimate:
-        check_demands(config, load_library())
         _print_estimate(config)
         return 0
     folder = generate_run(config, Path(options.out), options.executor.workers)
@@ -60,6 +57,11 @@ def _job(overrides: list[str]) -> int:
 
 
 def _print_estimate(config: GenerateConfig) -> None:
+    from scenarios.library import load_library
+    from simulator.preflight import check_demands, estimate
+    from simulator.run import run_id_of
+
+    check_demands(config, load_library())
     size = estimate(config)
     print(
         f"{size.personas:,} personas, {size.tasks:,} tasks, about {size.clean_tokens / 1e6:,.1f} M clean tokens, {size.all_tokens / 1e6:,.1f} M with noise, "

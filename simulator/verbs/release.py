@@ -7,8 +7,6 @@ import sys
 from iba_bench.errors import CheckFailed, UserError, near_match
 from iba_bench.verb import composed, config_help, parse, wants_help
 from simulator.config import Section
-from simulator.release.check import release_problems
-from simulator.run import require_run
 
 COMMANDS = ("check", "push")
 
@@ -37,6 +35,9 @@ def release(arguments: list[str]) -> int:
     command, rest = arguments[0], [_long(argument) for argument in arguments[1:]]
     if command not in COMMANDS:
         raise UserError(f"unknown command '{command}'; {near_match(command, COMMANDS)}")
+    from simulator.folder import require_run
+    from simulator.release.check import release_problems
+
     config = parse(ReleaseConfig, composed("release", rest))
     run = require_run(config.run)
     problems = list(release_problems(run))

@@ -7,15 +7,13 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-import polars as pl
 from rich.console import Console
 from rich.markup import escape
 
 from iba_bench.errors import UserError
-from iba_bench.storage import table_files
 from iba_bench.verb import composed, config_help, parse, wants_help
 from simulator.config import Section
-from simulator.run import require_run
+from simulator.folder import require_run
 
 Row = Mapping[str, Any]
 
@@ -49,6 +47,10 @@ def show(arguments: list[str]) -> int:
 
 def find(run: Path, table: str, column: str, value: str) -> list[dict[str, Any]]:
     """Return the rows of a table in which a column has a value."""
+    import polars as pl
+
+    from iba_bench.storage import table_files
+
     return pl.scan_parquet(table_files(run, table)).filter(pl.col(column) == value).collect().to_dicts()
 
 
@@ -61,6 +63,10 @@ def _one(run: Path, table: str, column: str, value: str) -> dict[str, Any]:
 
 
 def _ids(run: Path, table: str, column: str) -> Iterator[str]:
+    import polars as pl
+
+    from iba_bench.storage import table_files
+
     yield from pl.scan_parquet(table_files(run, table)).select(column).collect()[column]
 
 

@@ -4,17 +4,9 @@ from __future__ import annotations
 
 import sys
 
-from rich.console import Console
-
 from iba_bench.errors import CheckFailed
-from iba_bench.storage import read_json
 from iba_bench.verb import composed, config_help, parse, wants_help
-from iba_bench.workers import progress
-from scenarios.library import load_library
-from simulator.audit import audit, counted
 from simulator.config import Section
-from simulator.report import gate_table
-from simulator.run import require_run
 
 
 class ValidateConfig(Section):
@@ -28,6 +20,15 @@ def validate(arguments: list[str]) -> int:
     if wants_help(arguments):
         print(config_help("validate", str(validate.__doc__), "validate"))
         return 0
+    from rich.console import Console
+
+    from iba_bench.storage import read_json
+    from iba_bench.workers import progress
+    from scenarios.library import load_library
+    from simulator.audit import audit, counted
+    from simulator.folder import require_run
+    from simulator.report import gate_table
+
     run = require_run(parse(ValidateConfig, composed("validate", arguments)).run)
     total = read_json(run / "manifest.json")["counts"].get("personas", 0)
     with progress("personas", total) as advance:
