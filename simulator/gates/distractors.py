@@ -1,9 +1,9 @@
 """Gate 9, distractors: no noise turn, read alone or in order with its neighbours, voices a current preference against gold.
 
 Noise turns are searched for the decisive clause of every cue and served line, for the glosses of the values and for frames filled
-with a value, over all dimensions that the persona's tasks expose. Where noise names a value, it must do so in a catalog line of its
-kind with all the words that disclaim it (one slip is undone first). Noise names nothing that its session shows implicitly, speaks
-of no gold value, never repeats and comes after a clean turn.
+with a value, over all dimensions that the persona's tasks expose. Where adversarial noise names a value, it must do so in a catalog
+line of its kind with all the words that disclaim it (slips are undone first). Noise names nothing that its session shows implicitly,
+speaks of no gold value, never repeats and comes after a clean turn.
 """
 
 from __future__ import annotations
@@ -215,11 +215,20 @@ class _Reader:
         for dimension, value in sorted(named & self.implicit[session_id]):
             yield Failure(9, "noise names what its session shows implicitly", place=key, detail=f"{dimension}={value}")
         yield from self._framed(turn, text, named)
+        if kind in FILLER:
+            yield from self._phrased(turn, text, named)
+            return
         about = self._disclaimed(turn, kind, named) if named - self.index.incidental else ()
         if about is None:
             yield Failure(9, "noise names a value outside its catalog line", place=key, detail=repr(turn["content"]))
         elif about in self.gold:
             yield Failure(9, "noise speaks of a gold value", place=key, detail=f"{about[0]}={about[1]}")
+
+    def _phrased(self, turn: Row, text: str, named: set[Named]) -> Iterator[Failure]:
+        """Filler may say a word that is also a value's name, but not what one would ask for."""
+        for dimension, value in sorted(named):
+            if plain(self.library.value(dimension, value).phrase) in text:
+                yield Failure(9, "filler holds a value's phrase", place=turn["turn_id"], detail=f"{dimension}={value}")
 
     def _framed(self, turn: Row, text: str, named: set[Named]) -> Iterator[Failure]:
         for dimension, value in sorted(named):
