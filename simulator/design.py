@@ -255,8 +255,14 @@ class Designer:
     def _want(self, entry: Entry, after: int, before: int, count: int, **more: object) -> None:
         self.out.wants.append(Want(entry, max(after, 0) + HOUR, before - HOUR, count, **more))  # type: ignore[arg-type]
 
+    def _want_later(self, entry: Entry, focus: int) -> None:
+        """Voice an entry once more after its focus, unless the history is short."""
+        if self.config.history.cues_per_entry > 2:
+            self._want(entry, focus, self.span, 1)
+
     def _count(self, least: int = 1) -> int:
-        return max(least, self.config.history.cues_per_entry + self.rng.choice((-1, 0, 0, 1)))
+        count = self.config.history.cues_per_entry
+        return max(least, count + (self.rng.choice((-1, 0, 0, 1)) if count > 2 else 0))
 
     def _life_of(self, dimension: Dimension, strength: str) -> None:
         """Draw the long-term entries of a dimension, with its drift."""
@@ -265,7 +271,7 @@ class Designer:
         if kind in (None, "recurring"):
             entry = self._entry(dimension, value, strength, FOREVER, None, "base")
             self._want(entry, 0, focus, self._count(2))
-            self._want(entry, focus, self.span, 1)
+            self._want_later(entry, focus)
             self.base[dimension.id, SELF] = entry
             if kind == "recurring":
                 scope = pick(self.rng, ("fridays", "start_of_month"))
@@ -314,7 +320,7 @@ class Designer:
             count = self._count(2) if last else max(1, self._count() - 1)
             self._want(previous, edges[place], focus if end is None else end, count)
         assert previous is not None
-        self._want(previous, focus, self.span, 1)
+        self._want_later(previous, focus)
         self.base[dimension.id, SELF] = previous
 
     def _expiry(self, dimension: Dimension, strength: str, path: list[str], turns: list[int], focus: int) -> None:
@@ -346,7 +352,7 @@ class Designer:
         other = self._value(dimension, {value})
         entry = self._entry(dimension, other, strength, begin, None, cause, scope=scope)
         self._want(entry, begin, focus, self._count(2))
-        self._want(entry, focus, self.span, 1)
+        self._want_later(entry, focus)
 
     def _served(self, focus: Focus) -> None:
         assert focus.served is not None

@@ -18,9 +18,13 @@ from simulator.calendar import DAY, HOUR, MINUTE
 from simulator.config import GenerateConfig
 from simulator.design import Design, Happening, Want
 
-TOKENS_A_SESSION = 300
-TOKENS_A_LOG_SESSION = 150
+# Measured mean tokens of a clean session's frame (opening, offer, closing, farewell), a cue with its acknowledgement, and a neutral exchange, by the length of the voice.
+FRAME = {"terse": 95, "even": 114, "chatty": 126}
+CUE = {"terse": 58, "even": 64, "chatty": 73}
+EXCHANGE = {"terse": 33, "even": 37, "chatty": 43}
+LOG_TOKENS, FEWEST_EXCHANGES = 102, 2.4
 LONGEST_SESSION = 3 * HOUR
+FEWEST_SESSIONS = 10
 
 
 @dataclass(slots=True)
@@ -68,24 +72,37 @@ class Director:
         self.taken: list[int] = sorted(focus.at for focus in design.foci)
         self.ordinals: dict[tuple[str, str, str], int] = {}
         self.logs: set[str] = set()
-        share = config.cues.behaviour
-        mean = (1 - share) * TOKENS_A_SESSION + share * TOKENS_A_LOG_SESSION
-        self.limit = max(8, round(config.history.tokens / mean))
-        wanted = sum(want.count for want in design.wants)
+        wanted, share = sum(want.count for want in design.wants), config.cues.behaviour
+        voice = persona.voice.length
+        self.frame, self.cue, self.exchange = FRAME[voice], CUE[voice], EXCHANGE[voice]
+        talk = config.history.tokens - wanted * self.cue
+        mean = (1 - share) * (self.frame + FEWEST_EXCHANGES * self.exchange) + share * LOG_TOKENS
+        self.limit = max(FEWEST_SESSIONS, round(talk / mean))
         self.load = max(2, -(-int(wanted * 1.5) // self.limit))
         self.domains = [focus.scenario for focus in design.foci]
 
     def plan(self) -> list[SessionPlan]:
         """Return all clean sessions in the order of time."""
+        span = self.config.history.days * DAY
+        for after, before in ((0, 3 * DAY), (span - 3 * DAY, span)):
+            self._open(pick(self.rng, self.domains), "dialogue", after, before)
         for want in sorted(self.design.wants, key=self._tightness):
             self._place(want)
         while len(self.sessions) < self.limit:
             kind = "behaviour" if self.rng.random() < self.config.cues.behaviour else "dialogue"
             self._open(pick(self.rng, self.domains), kind, 0, self.config.history.days * DAY)
         self.sessions.sort(key=lambda session: session.started)
-        for session in self.sessions:
-            self._fill(session)
+        self._spread_exchanges()
         return self.sessions
+
+    def _spread_exchanges(self) -> None:
+        """Give the sessions as many neutral exchanges as the wanted length of the history leaves room for."""
+        talks = [session for session in self.sessions if session.kind == "dialogue"]
+        used = sum(self.frame + self.cue * len(session.cues) for session in talks)
+        used += LOG_TOKENS * (len(self.sessions) - len(talks))
+        each = max(0.0, (self.config.history.tokens - used) / self.exchange / max(len(talks), 1))
+        for session in self.sessions:
+            self._fill(session, each)
 
     @staticmethod
     def _tightness(want: Want) -> tuple[int, str]:
@@ -173,13 +190,12 @@ class Director:
                 return session
         return None
 
-    def _fill(self, session: SessionPlan) -> None:
+    def _fill(self, session: SessionPlan, each: float) -> None:
         session.cues = shuffled(self.rng, session.cues)
         if session.kind == "behaviour":
             session.exchanges = max(2, 6 - len(session.cues)) + int(self.rng.random() * 3)
             return
-        room = (TOKENS_A_SESSION - 110 - 56 * len(session.cues)) / 44
-        session.exchanges = max(0, round(room + self.rng.uniform(-0.8, 0.8)))
+        session.exchanges = int(each + self.rng.random() + (self.rng.choice((-1, 0, 1)) if each >= 1 else 0))
         if self.rng.random() < 0.08:
             session.partner = pick(self.rng, [r.mention for r in self.persona.social if not r.is_child])
 

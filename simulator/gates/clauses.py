@@ -30,9 +30,15 @@ def plain(text: str) -> str:
     return normalise(text.replace("\u2019", " ").replace("'", " "))
 
 
+@lru_cache(maxsize=65536)
+def plain_words(text: str) -> str:
+    """Return what `plain` does, of words that come again and again: phrases, names, options."""
+    return plain(text)
+
+
 def with_phrase(text: str, phrase: str) -> str:
     """Return plain text with a value's phrase marked."""
-    return text.replace(plain(phrase), PHRASE)
+    return text.replace(plain_words(phrase), PHRASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,27 +92,32 @@ def _bounded(parts: list[str]) -> str:
     return start + _GLUE.join(parts[first:last]) + end
 
 
+def search(say: str, text: str) -> re.Match[str] | None:
+    """Return where plain text holds the line, or None."""
+    line = clause(say)
+    return line.pattern.search(text) if line.anchor in text else None
+
+
 def found(say: str, text: str) -> bool:
     """Whether plain text holds the line."""
-    line = clause(say)
-    return line.anchor in text and line.pattern.search(text) is not None
+    return search(say, text) is not None
 
 
-def slip_match(say: str, content: str, phrase: str = "") -> re.Match[str] | None:
-    """Return where the line stands in ``content`` (as written) once at most `SLIPS` slips are undone, or None.
+def slip_match(say: str, text: str, phrase: str = "") -> re.Match[str] | None:
+    """Return where the line stands in plain text (the phrase not marked) once at most `SLIPS` slips are undone, or None.
 
     A slip is a word said twice, a misheard one, or one edit in a word that the line (or the phrase) has.
     """
     line, marked = clause(say), bool(phrase) and "{phrase}" in say
-    named = frozenset(plain(phrase).split()) if marked else frozenset()
-    tokens = plain(content).split()
-    if len((line.fixed | named) - set(tokens)) > _LACKING:
+    named = frozenset(plain_words(phrase).split()) if marked else frozenset()
+    tokens = text.split()
+    if len((line.fixed | named).difference(tokens)) > _LACKING:
         return None
     repairs = list(_repairs(tokens, line.words | named))
     for chosen in chain(combinations(repairs, 1), combinations(repairs, 2)):
         if sum(repair.cost for repair in chosen) <= SLIPS:
-            text = _repaired(tokens, chosen)
-            match = line.pattern.search(with_phrase(text, phrase) if phrase else text)
+            repaired = _repaired(tokens, chosen)
+            match = line.pattern.search(with_phrase(repaired, phrase) if phrase else repaired)
             if match:
                 return match
     return None

@@ -14,15 +14,17 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from personas.spelling import canonical
 from scenarios.library import ADVERSARIAL, FILLER, Library
-from scenarios.line import CueLine, Line, every_word
+from scenarios.line import CueLine, every_word
 from scenarios.models import Dimension, Value
-from simulator.gates.clauses import PHRASE, clause, found, plain, slip_match, with_phrase
+from simulator.gates.clauses import PHRASE, clause, found, plain, plain_words, search, slip_match, with_phrase
 from simulator.gates.evidence import value_id
 from simulator.gates.failure import Failure
 from simulator.gates.view import PersonaView, Row, wanted_value
 
 Named = tuple[str, str]
+_SPELT = re.compile(r"[A-Za-z]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,17 +36,9 @@ class Telling:
     anchor: str
     say: str | None
 
-    def spans(self, text: str) -> Iterator[tuple[int, int]]:
-        """Yield where plain text holds it."""
-        if self.anchor not in text:
-            return
-        if self.say is None:
-            place = f" {text} ".find(f" {self.anchor} ")
-            if place >= 0:
-                yield place, place + len(self.anchor)
-            return
-        for match in clause(self.say).pattern.finditer(text):
-            yield match.span()
+    def within(self, text: str) -> bool:
+        """Whether plain text holds it."""
+        return f" {self.anchor} " in f" {text} " if self.say is None else found(self.say, text)
 
 
 class Index:
@@ -55,7 +49,8 @@ class Index:
 
     def __init__(self, library: Library) -> None:
         self.tellings: dict[str, list[Telling]] = defaultdict(list)
-        self.names: dict[str, list[tuple[tuple[str, ...], Named]]] = defaultdict(list)
+        self.names: dict[str, list[tuple[int, tuple[str, ...], Named]]] = defaultdict(list)
+        self.phrases: dict[Named, frozenset[str]] = {}
         dimensions = library.dimensions
         tellings = [telling for dimension in dimensions.values() for telling in _tellings(dimension)]
         common = Counter(word for telling in tellings for word in set(telling.anchor.split()))
@@ -72,27 +67,34 @@ class Index:
         self.incidental = {named for line in said for named in self.named(plain(every_word(line.say)).split())}
 
     def _add_names(self, dimension: Dimension, value: Value) -> None:
+        self.phrases[dimension.id, value.id] = frozenset(plain(value.phrase).split())
         for name in value.names:
             words = plain(name).split()
             for form in {tuple(words), (*words[:-1], words[-1] + "s")}:
-                self.names[form[0]].append((form, (dimension.id, value.id)))
+                place = form.index(max(form, key=len))
+                self.names[form[place]].append((place, form, (dimension.id, value.id)))
 
     def named(self, tokens: Sequence[str]) -> set[Named]:
         """Return the values of which plain text says a label or synonym."""
         out = set()
         for place, token in enumerate(tokens):
-            for form, named in self.names.get(token, ()):
-                if tuple(tokens[place : place + len(form)]) == form:
+            for offset, form, named in self.names.get(token, ()):
+                begin = place - offset
+                if begin >= 0 and tuple(tokens[begin : begin + len(form)]) == form:
                     out.add(named)
         return out
 
-    def told(self, text: str, exposed: set[str]) -> Iterator[tuple[Telling, tuple[int, int]]]:
-        """Yield what plain text voices about the dimensions exposed, and where."""
+    def nearly_said(self, text: str) -> list[Named]:
+        """Return the values of whose phrase plain text has all words, or all but one (two of a long one)."""
+        tokens = set(text.split())
+        return [named for named, words in self.phrases.items() if len(words - tokens) <= (2 if len(words) > 3 else 1)]
+
+    def told(self, text: str, exposed: set[str]) -> Iterator[Telling]:
+        """Yield what plain text voices about the dimensions exposed."""
         for word in sorted(set(text.split()) & self.tellings.keys()):
             for telling in self.tellings[word]:
-                if telling.dimension in exposed:
-                    for span in telling.spans(text):
-                        yield telling, span
+                if telling.dimension in exposed and telling.anchor in text and telling.within(text):
+                    yield telling
 
 
 def _tellings(dimension: Dimension) -> Iterator[Telling]:
@@ -162,8 +164,9 @@ class _Reader:
         self.split = view.tasks[0].row["split"] if view.tasks else None
         pets = json.loads(view.persona["voice"])["pet_phrases"]
         self.pets, self.pet_words = _pet_pattern(pets), frozenset(word for pet in pets for word in plain(pet).split())
-        mentions = [plain(person["mention"]) for person in json.loads(view.persona["social"])]
-        self.people = re.compile("|".join(map(re.escape, mentions)) or r"\b\B")
+        background = json.loads(view.persona["background"])
+        known = [person["mention"] for person in json.loads(view.persona["social"])] + [background["city"], background["street"]]
+        self.proper = re.compile("|".join(re.escape(plain(name)) for name in known))
         self.exposed = {dimension.id for task in view.tasks for dimension in task.exposed(library)}
         self.gold = {named for task in view.tasks for constraint in task.constraints for named in _gold(constraint, library)}
         self.implicit: dict[str, set[Named]] = defaultdict(set)
@@ -194,14 +197,12 @@ class _Reader:
             place = end
 
     def _in_order(self, texts: Sequence[str], first: int, count: int, key: str) -> Iterator[Failure]:
-        """Search a run of noise turns with the clean turn before and the one after it; only what touches the noise counts."""
-        text = " ".join(texts)
-        begin = sum(len(part) + 1 for part in texts[:first])
-        end = begin + sum(len(part) + 1 for part in texts[first : first + count]) - 1
-        for telling, (low, high) in self.index.told(text, self.exposed):
-            if low < end and high > begin:
+        """Search a run of noise turns with the clean turn before and the one after it; what a clean turn says alone is its own affair."""
+        noise, clean = " ".join(texts[first : first + count]), [*texts[:first], *texts[first + count :]]
+        for telling in self.index.told(" ".join(texts), self.exposed):
+            if telling.within(noise) or not any(telling.within(text) for text in clean):
                 what = "gloss" if telling.say is None else "decisive clause"
-                yield Failure(9, f"noise holds a {what}", place=key, detail=f"{telling.dimension}={telling.value}: {text[low:high]!r}")
+                yield Failure(9, f"noise holds a {what}", place=key, detail=f"{telling.dimension}={telling.value}: {noise!r}")
 
     def _alone(self, turn: Row, session_id: str) -> Iterator[Failure]:
         key, kind = turn["turn_id"], self.kinds[turn["turn_id"]]
@@ -212,8 +213,12 @@ class _Reader:
         named = self._named(text)
         if not named:
             return
-        for dimension, value in sorted(named & self.implicit[session_id]):
-            yield Failure(9, "noise names what its session shows implicitly", place=key, detail=f"{dimension}={value}")
+        shown = sorted(named & self.implicit[session_id])
+        written = _SPELT.sub(lambda match: canonical(match.group().lower()), turn["content"]) if shown else ""
+        for dimension, value in shown:
+            if self.library.names(dimension, value).search(written):
+                detail = f"{dimension}={value}: {text!r}"
+                yield Failure(9, "noise names what its session shows implicitly", place=key, detail=detail)
         yield from self._framed(turn, text, named)
         if kind in FILLER:
             yield from self._phrased(turn, text, named)
@@ -227,7 +232,7 @@ class _Reader:
     def _phrased(self, turn: Row, text: str, named: set[Named]) -> Iterator[Failure]:
         """Filler may say a word that is also a value's name, but not what one would ask for."""
         for dimension, value in sorted(named):
-            if plain(self.library.value(dimension, value).phrase) in text:
+            if plain_words(self.library.value(dimension, value).phrase) in text:
                 yield Failure(9, "filler holds a value's phrase", place=turn["turn_id"], detail=f"{dimension}={value}")
 
     def _framed(self, turn: Row, text: str, named: set[Named]) -> Iterator[Failure]:
@@ -240,31 +245,26 @@ class _Reader:
         """Return the value that the turn's catalog line speaks of (empty if it has no place for one), or None if it is no such line."""
         part = 0 if turn["role"] == "user" else 1
         lines = [entry.lines[part] for entry in self.library.noise.kinds.get(kind, ()) if self.split in (None, entry.split)]
-        content = self.pets.sub("", str(turn["content"]))
+        text = plain(turn["content"])
         for slipped in (False, True):
-            for dimension, value in sorted(named):
+            for dimension, value in self.index.nearly_said(text) if slipped else sorted(named):
                 phrase = self.library.value(dimension, value).phrase
+                marked = with_phrase(text, phrase)
                 for line in lines:
-                    if self._holds(line, content, phrase, slipped):
+                    match = slip_match(line.say, text, phrase) if slipped else search(line.say, marked)
+                    if match and not self._says_more(match):
                         return (dimension, value) if "{phrase}" in line.say else ()
         return None
 
-    def _holds(self, line: Line, content: str, phrase: str, slipped: bool) -> bool:
-        """Whether the turn is the line and names nothing besides."""
-        text, compiled = with_phrase(plain(content), phrase), clause(line.say)
-        if slipped:
-            match = slip_match(line.say, content, phrase)
-        else:
-            match = compiled.pattern.search(text) if compiled.anchor in text else None
-        if match is None:
-            return False
+    def _says_more(self, match: re.Match[str]) -> bool:
+        """Whether the turn names a value outside its line."""
         around = f"{match.string[: match.start()]} | {match.string[match.end() :]}".split()
         rest = " ".join(token for token in around if token not in self.pet_words)
-        return not (self._named(rest) - self.index.incidental or PHRASE in rest)
+        return bool(self._named(rest) - self.index.incidental) or PHRASE in rest
 
     def _named(self, text: str) -> set[Named]:
-        """Return the values that plain text names, the names of people apart ("Louis from next door")."""
-        return self.index.named(self.people.sub(" _ ", text).split())
+        """Return the values that plain text names; names of people and places name none ("Louis from next door", "Station Road")."""
+        return self.index.named(self.proper.sub(" _ ", text).split())
 
 
 def _pet_pattern(phrases: Sequence[str]) -> re.Pattern[str]:

@@ -1,8 +1,9 @@
 """Figures of text diversity, each on a fixed amount of text, so that runs of any size compare.
 
-distinct-k (Li et al. 2016): different k-grams among the first 40,000. Exact repeats: turns of eight words or more (the first 4,000) that were there before. Near repeats: of the first
-1,500 of these, how many share half of their trigrams or more (Jaccard) with an earlier one; each is compared with the twenty that share most. Top opening: the share of the commonest
-first three words among 4,000 turns.
+distinct-k (Li et al. 2016): different k-grams among the first 40,000. Exact repeats: of the first 4,000 turns of eight words or more,
+those that were there before. Near repeats: of the first 1,500 of these, those that share half of their trigrams or more (Jaccard)
+with an earlier one; each is compared with the twenty that share most. Top opening: the share of the commonest first three words
+among 4,000 turns.
 """
 
 from __future__ import annotations

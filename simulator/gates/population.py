@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from simulator.gates import leak, vacuous
+from simulator.gates import counts, diversity, leak, vacuous, voiced
 from simulator.gates.verdict import Verdict
 
 PopulationGate = Callable[[Sequence[Mapping[str, Any]], Mapping[str, Any]], Iterable[Verdict]]
 POPULATION_GATES: dict[str, PopulationGate] = {
     "leak": leak.population,
     "vacuous": vacuous.population,
+    "voiced": voiced.population,
+    "diversity": diversity.population,
+    "counts": counts.population,
 }
 
 

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from scenarios.library import Library
-from simulator.gates import evidence, identifiable, leak, references, solvable, time, vacuous
+from simulator.gates import distractors, diversity, evidence, identifiable, leak, references, solvable, time, vacuous, voiced
 from simulator.gates.failure import Failure
 from simulator.gates.verdict import Verdict
 from simulator.gates.view import PersonaView, Row, view_of
@@ -18,8 +18,11 @@ INSTANCE_GATES: tuple[tuple[int, str, InstanceGate], ...] = (
     (3, "no leak", leak.check),
     (4, "evidence", evidence.check),
     (5, "identifiable", identifiable.check),
+    (6, "voiced", voiced.check),
     (7, "solvable", solvable.check_solvable),
     (8, "not vacuous", vacuous.check),
+    (9, "distractors", distractors.check),
+    (10, "no duplicates, diversity", diversity.check),
     (11, "twins", solvable.check_twins),
 )
 NOISE_GATES = (1, 2, 4, 9)

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from scenarios.library import Library
-from simulator.gates import leak, vacuous
+from simulator.gates import counts, diversity, leak, vacuous, voiced
 from simulator.gates.probes import choices_of
 from simulator.gates.shallow import slots_of
 from simulator.gates.view import PersonaView, TaskView
@@ -19,6 +19,9 @@ Part = Callable[[PersonaView, Library], Any]
 PARTS: dict[str, Part] = {
     "leak": leak.summary,
     "vacuous": vacuous.summary,
+    "voiced": voiced.summary,
+    "diversity": diversity.summary,
+    "counts": counts.summary,
 }
 
 

@@ -17,7 +17,7 @@ from scenarios.decoding_record import LEAST_RIGHT, read_record, review
 from scenarios.library import Library, load_library
 from scenarios.line import CueLine, Line
 from scenarios.models import Dimension, Value
-from simulator.gates.clauses import found, plain, slip_match, with_phrase
+from simulator.gates.clauses import found, plain, plain_words, slip_match, with_phrase
 from simulator.gates.evidence import value_id
 from simulator.gates.failure import Failure
 from simulator.gates.verdict import Findings, Verdict
@@ -50,7 +50,7 @@ class Listener:
             whole = with_phrase(plain(content), value.phrase)
             covered = not any(found(line.say, whole) for line in lines)
             return "the decisive clause is missing" if covered else "the span does not cover the decisive clause"
-        if row["holder"] != "self" and plain(row["holder"]) not in text:
+        if row["holder"] != "self" and plain_words(row["holder"]) not in text:
             return "the holder is not named"
         return self._line_reason(row, heard, span is not None) or self._scope_reason(row, text) or self._state_reason(row, content)
 
@@ -97,7 +97,7 @@ class Listener:
             return False
         lines: Sequence[Line] = getattr(event, field)
         text = plain(content)
-        heard = [line for line in lines if found(line.say, text)] or [line for line in lines if slip_match(line.say, content)]
+        heard = [line for line in lines if found(line.say, text)] or [line for line in lines if slip_match(line.say, text)]
         return bool(heard) and self._own(heard)
 
     def end_reason(self, row: Row, content: str) -> str | None:
@@ -127,6 +127,20 @@ def lines_of(row: Row, dimension: Dimension, value: Value, library: Library) -> 
     if dislikes:
         return [*own, *frames.explicit_dislikes, *frames.hinted_dislikes]
     return [*own, *frames.explicit, *frames.hinted]
+
+
+def line_of(row: Row, view: PersonaView, library: Library) -> Line | None:
+    """Return the catalog line that a turn was made of, or None."""
+    content = str(view.turns[row["turn_id"]]["content"])
+    dimension = library.dimensions[row["dimension"]]
+    value = dimension.values[value_id(row["value"])]
+    if row["cue_type"] == "behaviour":
+        event, _, rest = content.partition(": ")
+        text = plain(rest)
+        return next((log for log in value.logs if log.event == event and found(log.say, text)), None)
+    marked = with_phrase(plain(content[row["span_start"] : row["span_end"]]), value.phrase)
+    heard = [line for line in lines_of(row, dimension, value, library) if line.strength == row["strength"] and found(line.say, marked)]
+    return heard[0] if heard else None
 
 
 def check(view: PersonaView, library: Library) -> Iterator[Failure]:
@@ -194,9 +208,12 @@ def population(summaries: Sequence[Mapping[str, Any]], expected: Mapping[str, An
     """Return whether every turn says what it claims, and every line of the catalogs was read right."""
     del expected
     out = Findings()
-    unsaid = sum(summary["voiced"]["unsaid"] for summary in summaries)
-    out.measured |= {"turns": sum(summary["voiced"]["voiced"] for summary in summaries), "turns_unsaid": unsaid}
+    parts = [summary["voiced"] for summary in summaries if "voiced" in summary]
+    turns, unsaid = (sum(part[name] for part in parts) for name in ("voiced", "unsaid"))
+    out.measured |= {"turns": turns, "turns_unsaid": unsaid}
     out.limits["turns_unsaid"] = 0.0
+    if not turns:
+        out.failures.append("no turn voices anything")
     if unsaid:
         out.failures.append(f"{unsaid} turns do not say what their annotation claims")
     read = review(library_items(load_library()), read_record())
