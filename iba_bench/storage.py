@@ -46,9 +46,7 @@ def write_rows(path: Path, table: Table, rows: Sequence[Mapping[str, Any]]) -> s
     arrow = to_arrow(table, rows)
 
     def write(target: Path) -> None:
-        pq.write_table(
-            arrow, target, compression="zstd", row_group_size=ROWS_A_GROUP.get(table.name, 1_000), write_page_index=True
-        )
+        pq.write_table(arrow, target, compression="zstd", row_group_size=ROWS_A_GROUP.get(table.name, 1_000), write_page_index=True)
 
     return _atomically(path, write)
 

@@ -188,7 +188,9 @@ def describe() -> str:
         out.append("| column | type | meaning |\n|---|---|---|")
         out.extend(f"| `{column.name}` | {_type_name(column.type)} | {column.about} |" for column in table.columns)
         out.append("")
-    out.append("## The certificate\n\nA JSON object in `solutions.certificate`; a slot is a dimension id. The verdicts of the gates are the same for all instances of a run (they passed) and stand in `manifest.json`.\n")
+    out.append(
+        "## The certificate\n\nA JSON object in `solutions.certificate`; a slot is a dimension id. The verdicts of the gates are the same for all instances of a run (they passed) and stand in `manifest.json`.\n"
+    )
     out.append("| key | meaning |\n|---|---|")
     out.extend(f"| `{key}` | {about} |" for key, about in CERTIFICATE.items())
     out.append("")

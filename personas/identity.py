@@ -39,9 +39,7 @@ class City(Frozen):
         try:
             ZoneInfo(self.timezone)
         except (ZoneInfoNotFoundError, ValueError):
-            raise ValueError(
-                f"unknown timezone '{self.timezone}'; use an IANA name such as Europe/London"
-            ) from None
+            raise ValueError(f"unknown timezone '{self.timezone}'; use an IANA name such as Europe/London") from None
         return self
 
 
@@ -61,9 +59,7 @@ class Occupation(Frozen):
 
     def fits(self, traits: Mapping[str, str]) -> bool:
         """Whether somebody with these traits can have the title."""
-        return (not self.ages or traits["age_band"] in self.ages) and (
-            not self.households or traits["household"] in self.households
-        )
+        return (not self.ages or traits["age_band"] in self.ages) and (not self.households or traits["household"] in self.households)
 
 
 class NameLists(Frozen):
@@ -84,18 +80,14 @@ class IdentityBank(Frozen):
     places: dict[str, Places]
     pronouns: dict[str, float]
     occupations: dict[str, tuple[Occupation, ...]]
-    early_retirement_age: int = Field(
-        description="Years; the youngest age of somebody retired in the middle band."
-    )
+    early_retirement_age: int = Field(description="Years; the youngest age of somebody retired in the middle band.")
     names: NameLists
 
     @model_validator(mode="after")
     def _locales(self) -> IdentityBank:
         for locale in self.places:
             if locale not in AVAILABLE_LOCALES:
-                raise ValueError(
-                    f"places: Faker has no locale '{locale}'; {near_match(locale, AVAILABLE_LOCALES)}"
-                )
+                raise ValueError(f"places: Faker has no locale '{locale}'; {near_match(locale, AVAILABLE_LOCALES)}")
         return self
 
 

@@ -76,9 +76,7 @@ class Effective:
         return self.entry.value if self.entry else None
 
 
-def effective(
-    entries: Iterable[Entry], dimension: str, scopes: Collection[str], at: int, known_at: int, holder: str = SELF
-) -> Effective:
+def effective(entries: Iterable[Entry], dimension: str, scopes: Collection[str], at: int, known_at: int, holder: str = SELF) -> Effective:
     """Return what holds for a single-valued dimension at ``at``, as known at ``known_at``.
 
     Precedence: safety in force > short-term state > narrower scope > latest long-term value. Two entries that stay equal in all of these and differ in value
@@ -118,9 +116,7 @@ def _rank(entry: Entry) -> tuple[bool, bool, bool, int]:
 
 
 def _why(winner: Entry, loser: Entry) -> str:
-    for reason, left, right in zip(
-        ("safety in force", "a short-term state", "a narrower scope", "later"), _rank(winner), _rank(loser), strict=True
-    ):
+    for reason, left, right in zip(("safety in force", "a short-term state", "a narrower scope", "later"), _rank(winner), _rank(loser), strict=True):
         if left != right:
             return reason
     return "equal"
@@ -128,11 +124,7 @@ def _why(winner: Entry, loser: Entry) -> str:
 
 def avoided(entries: Iterable[Entry], dimension: str, at: int, known_at: int, holder: str = SELF) -> list[Entry]:
     """Return all entries in force of a dimension whose entries accumulate (things to keep away from)."""
-    return [
-        entry
-        for entry in entries
-        if entry.dimension == dimension and entry.holder == holder and entry.holds(at) and entry.known(known_at)
-    ]
+    return [entry for entry in entries if entry.dimension == dimension and entry.holder == holder and entry.holds(at) and entry.known(known_at)]
 
 
 def with_known_from(entries: Iterable[Entry], first_evidence: dict[str, int]) -> list[Entry]:

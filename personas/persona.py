@@ -26,17 +26,11 @@ class Voice(Frozen):
 
     length: Length = Field(description="How many sentences a turn tends to have.")
     formality: Formality = Field(description="Register; it decides the pet phrases, punctuation and emoji.")
-    punctuation: Punctuation = Field(
-        description="light: no final full stop; none: sentences begin in lower case too."
-    )
+    punctuation: Punctuation = Field(description="light: no final full stop; none: sentences begin in lower case too.")
     spelling: Spelling = Field(description="British, or American where the table of spellings has a pair.")
     emoji: EmojiUse = Field(description="How often a turn ends in an emoji.")
-    typo_rate: float = Field(
-        ge=0.0, le=0.04, description="Typos a word outside decisive clauses, at most one a turn."
-    )
-    pet_phrases: tuple[str, ...] = Field(
-        min_length=2, max_length=4, description="Small sentences, seldom used, telling nothing."
-    )
+    typo_rate: float = Field(ge=0.0, le=0.04, description="Typos a word outside decisive clauses, at most one a turn.")
+    pet_phrases: tuple[str, ...] = Field(min_length=2, max_length=4, description="Small sentences, seldom used, telling nothing.")
 
 
 class Relation(Frozen):
@@ -73,9 +67,7 @@ class Persona(Frozen):
     traits: dict[str, str] = Field(description="Trait to value, every trait of the population.")
     voice: Voice
     social: tuple[Relation, ...] = Field(description="The circle, household first.")
-    quota: str | None = Field(
-        default=None, description="What the persona was reserved for; null if drawn freely."
-    )
+    quota: str | None = Field(default=None, description="What the persona was reserved for; null if drawn freely.")
 
     @property
     def first_name(self) -> str:

@@ -55,12 +55,8 @@ _NO_TRAITS: Mapping[str, str] = {}
 class PopulationFile(Frozen):
     """What `catalog/population.yaml` holds."""
 
-    reference_year: int = Field(
-        ge=1970, le=2100, description="Year in which personas have the ages of their band."
-    )
-    ages: dict[str, tuple[int, int]] = Field(
-        description="Youngest and oldest age of each age band, both included."
-    )
+    reference_year: int = Field(ge=1970, le=2100, description="Year in which personas have the ages of their band.")
+    ages: dict[str, tuple[int, int]] = Field(description="Youngest and oldest age of each age band, both included.")
     traits: dict[str, Trait]
     quotas: tuple[Quota, ...] = ()
     coherence: tuple[Rule, ...] = ()
@@ -93,9 +89,7 @@ def load_population(path: Path = CATALOG / "population.yaml") -> Population:
     """
     source = YamlSource(path, f"personas/catalog/{path.name}")
     tables = source.parse(PopulationFile)
-    _refuse_first(
-        source, chain(_trait_problems(tables), table_problems(tables.traits), _unknown_names(tables))
-    )
+    _refuse_first(source, chain(_trait_problems(tables), table_problems(tables.traits), _unknown_names(tables)))
     graph = TraitGraph(tables.traits)
     _refuse_first(source, chain(quota_problems(graph, tables.quotas), rule_problems(graph, tables.coherence)))
     population = Population(tables, graph, load_identity(), load_circle(), load_voices())
@@ -145,9 +139,7 @@ def _uncovered(population: Population) -> Iterator[Problem]:
                 yield ("traits", trait, "values"), f"'{value}' has no entry in {where}; add one there"
 
 
-def draw_traits(
-    rng: random.Random, population: Population, wanted: Mapping[str, str] = _NO_TRAITS
-) -> dict[str, str]:
+def draw_traits(rng: random.Random, population: Population, wanted: Mapping[str, str] = _NO_TRAITS) -> dict[str, str]:
     """Draw all traits of one persona, on condition that those of ``wanted`` come out as given.
 
     Raises:
@@ -180,9 +172,7 @@ def draw_persona(rng: random.Random, population: Population, index: int, persona
         timezone=who.city.timezone,
         city=who.city.city,
         street=who.street,
-        background=Background(
-            birth_year=who.birth_year, pronouns=who.pronouns, occupation=who.occupation, household=home.text
-        ),
+        background=Background(birth_year=who.birth_year, pronouns=who.pronouns, occupation=who.occupation, household=home.text),
         traits=traits,
         voice=draw_voice(rng, traits, population.voices),
         social=draw_circle(rng, traits, home, who.birth_year, names, population.circle),

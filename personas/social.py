@@ -81,9 +81,7 @@ class Home(Who):
     weight: float = Field(gt=0)
     people: tuple[str, ...]
     text: str
-    between: tuple[int, int] | None = Field(
-        default=None, description="Youngest and oldest age at which one lives so."
-    )
+    between: tuple[int, int] | None = Field(default=None, description="Youngest and oldest age at which one lives so.")
 
     def narrowed(self, ages: tuple[int, int]) -> tuple[int, int]:
         """Return the ages of a band at which one can live so."""
@@ -148,11 +146,7 @@ def draw_circle(
     wanted: list[Group | None] = [*OUTSIDE_HOME]
     wanted += [None] * max(0, size - len(people) - len(wanted))
     for group in wanted:
-        free = [
-            other
-            for other in fitting
-            if counts[other.relation] < other.limit and group in (None, other.group)
-        ]
+        free = [other for other in fitting if counts[other.relation] < other.limit and group in (None, other.group)]
         chosen = weighted(rng, free, [other.weight for other in free])
         counts[chosen.relation] += 1
         people.append(_relation(rng, chosen, chosen, birth_year, names))
@@ -160,16 +154,12 @@ def draw_circle(
     return tuple(sorted(people, key=lambda person: order.index(person.group)))
 
 
-def _housemate(
-    rng: random.Random, traits: Mapping[str, str], kin: Kin, birth_year: int, names: NameSource
-) -> Relation:
+def _housemate(rng: random.Random, traits: Mapping[str, str], kin: Kin, birth_year: int, names: NameSource) -> Relation:
     form = pick(rng, [form for form in kin.forms if form.fits(traits)])
     return _relation(rng, form, kin, birth_year, names).model_copy(update={"lives_with": True})
 
 
-def _relation(
-    rng: random.Random, form: Form, kin: Kin | Other, birth_year: int, names: NameSource
-) -> Relation:
+def _relation(rng: random.Random, form: Form, kin: Kin | Other, birth_year: int, names: NameSource) -> Relation:
     born = birth_year + kin.generation + rng.randint(-_JITTER, _JITTER)
     kindred = kin.group == "family" or kin.generation != 0
     name = names.first(form.gender, born, worldly=not kindred, is_child=kin.is_child)

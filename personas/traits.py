@@ -34,9 +34,7 @@ class Trait(Frozen):
 
     values: tuple[str, ...] = Field(min_length=2)
     parents: tuple[str, ...] = ()
-    table: dict[str, dict[str, float]] = Field(
-        min_length=1, description="Row of weights by the parents' values."
-    )
+    table: dict[str, dict[str, float]] = Field(min_length=1, description="Row of weights by the parents' values.")
 
     @staticmethod
     def pattern(row: str) -> tuple[str, ...]:
@@ -47,9 +45,7 @@ class Trait(Frozen):
         """Return the name of the first row that matches the parents' values."""
         for row in self.table:
             pattern = self.pattern(row)
-            if len(pattern) == len(given) and all(
-                want in (ANY, have) for want, have in zip(pattern, given, strict=True)
-            ):
+            if len(pattern) == len(given) and all(want in (ANY, have) for want, have in zip(pattern, given, strict=True)):
                 return row
         return None
 
@@ -88,13 +84,9 @@ class TraitGraph:
     def __init__(self, traits: Mapping[str, Trait]) -> None:
         self.graph: nx.DiGraph[str] = nx.DiGraph()
         self.graph.add_nodes_from(traits)
-        self.graph.add_edges_from(
-            (parent, name) for name, trait in traits.items() for parent in trait.parents
-        )
+        self.graph.add_edges_from((parent, name) for name, trait in traits.items() for parent in trait.parents)
         place = {name: index for index, name in enumerate(traits)}
-        self.order: tuple[str, ...] = tuple(
-            nx.lexicographical_topological_sort(self.graph, key=place.__getitem__)
-        )
+        self.order: tuple[str, ...] = tuple(nx.lexicographical_topological_sort(self.graph, key=place.__getitem__))
         self.traits = {name: traits[name] for name in self.order}
         self.rows = {name: self._compiled(traits, name) for name in self.order}
 
@@ -212,9 +204,7 @@ def _weights_problem(trait: Trait, weights: Mapping[str, float]) -> str | None:
     return None if sum(weights.values()) > 0 else "all weights are 0; give one value a weight above 0"
 
 
-def name_problems(
-    traits: Mapping[str, Trait], wanted: Mapping[str, Any], at: tuple[str | int, ...]
-) -> Iterator[Problem]:
+def name_problems(traits: Mapping[str, Trait], wanted: Mapping[str, Any], at: tuple[str | int, ...]) -> Iterator[Problem]:
     """Yield the traits and values of a quota or rule that do not exist."""
     for name, values in wanted.items():
         if name not in traits:

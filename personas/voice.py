@@ -46,9 +46,7 @@ class PhraseGroup(Frozen):
     def _sentences(self) -> PhraseGroup:
         for phrase in self.say:
             if not re.fullmatch(r"[A-Z].*[.!]", phrase):
-                raise ValueError(
-                    f"'{phrase}' is no sentence; begin it with a capital and end it with a full stop"
-                )
+                raise ValueError(f"'{phrase}' is no sentence; begin it with a capital and end it with a full stop")
         return self
 
 
@@ -128,9 +126,7 @@ def draw_voice(rng: random.Random, traits: Mapping[str, str], bank: VoiceBank) -
         spelling=draw(bank.spelling[traits["locale"]]),
         emoji=draw(bank.emoji[formality]),
         typo_rate=round(low + rng.random() * (high - low), 4),
-        pet_phrases=tuple(
-            rng.sample(bank.phrases_for(formality, traits["locale"]), rng.randint(fewest, most))
-        ),
+        pet_phrases=tuple(rng.sample(bank.phrases_for(formality, traits["locale"]), rng.randint(fewest, most))),
     )
 
 

@@ -158,11 +158,7 @@ def check_file(path: Path) -> list[str]:
         found = scenario_problems(source.parse(Scenario))
     else:
         bank = source.parse(DimensionFile)
-        found = (
-            problem
-            for key, dimension in bank.dimensions.items()
-            for problem in dimension_problems(dimension, ("dimensions", key), bank.fills)
-        )
+        found = (problem for key, dimension in bank.dimensions.items() for problem in dimension_problems(dimension, ("dimensions", key), bank.fills))
     return [str(source.error(loc, problem)) for loc, problem in found]
 
 

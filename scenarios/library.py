@@ -84,9 +84,7 @@ class Library:
     @cached_property
     def fills(self) -> dict[str, Mapping[str, tuple[str, ...]]]:
         """The fills that a dimension's lines use, by dimension id."""
-        out: dict[str, Mapping[str, tuple[str, ...]]] = {
-            key: scenario.fills for scenario in self.scenarios.values() for key in scenario.dimensions
-        }
+        out: dict[str, Mapping[str, tuple[str, ...]]] = {key: scenario.fills for scenario in self.scenarios.values() for key in scenario.dimensions}
         return out | {key: bank.fills for bank in self.shared.values() for key in bank.dimensions}
 
     @cached_property
@@ -97,10 +95,7 @@ class Library:
     @cached_property
     def homes(self) -> dict[str, tuple[str, ...]]:
         """The scenarios in which a dimension belongs, by dimension id."""
-        return {
-            dimension: tuple(key for key, exposed in self.exposed.items() if dimension in exposed)
-            for dimension in self.dimensions
-        }
+        return {dimension: tuple(key for key, exposed in self.exposed.items() if dimension in exposed) for dimension in self.dimensions}
 
     @cached_property
     def _patterns(self) -> dict[tuple[str, str], re.Pattern[str]]:
@@ -154,9 +149,7 @@ def _noise(source: YamlSource) -> NoiseBank:
 
 def _scopes(source: YamlSource) -> ScopesFile:
     data: dict[str, Any] = {key: value for key, value in source.data.items() if key not in ("fills", "always")}
-    return source.parse(
-        ScopesFile, {"scopes": data, "always": source.data["always"], "fills": source.data.get("fills", {})}
-    )
+    return source.parse(ScopesFile, {"scopes": data, "always": source.data["always"], "fills": source.data.get("fills", {})})
 
 
 def read_library(root: Path, only: tuple[str, ...] = ()) -> Library:

@@ -126,9 +126,7 @@ class Line(Frozen):
 class CueLine(Line):
     """A line that voices a value: how (type) and how strongly."""
 
-    type: Literal[
-        "correction", "choice", "rejection", "complaint", "habit", "aside", "reaction", "comparison", "circumstance"
-    ]
+    type: Literal["correction", "choice", "rejection", "complaint", "habit", "aside", "reaction", "comparison", "circumstance"]
     strength: Literal["must", "prefer"] = "must"
 
 

@@ -63,10 +63,7 @@ class Dimension(Frozen):
     @classmethod
     def _ids(cls, data: Any) -> Any:
         if isinstance(data, dict) and isinstance(data.get("values"), dict):
-            values = {
-                key: {"id": key, **value} if isinstance(value, dict) else value
-                for key, value in data["values"].items()
-            }
+            values = {key: {"id": key, **value} if isinstance(value, dict) else value for key, value in data["values"].items()}
             return {**data, "values": values}
         return data
 
@@ -221,9 +218,7 @@ class DimensionFile(Frozen):
 def with_ids(data: Any) -> Any:
     """Copy each dimension's key into its ``id`` field."""
     if isinstance(data, dict) and isinstance(data.get("dimensions"), dict):
-        dimensions = {
-            key: {"id": key, **value} if isinstance(value, dict) else value for key, value in data["dimensions"].items()
-        }
+        dimensions = {key: {"id": key, **value} if isinstance(value, dict) else value for key, value in data["dimensions"].items()}
         return {**data, "dimensions": dimensions}
     return data
 

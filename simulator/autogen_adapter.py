@@ -12,12 +12,12 @@ from typing import Any, Protocol
 
 os.environ.setdefault("AUTOGEN_DISABLE_RUNTIME_TRACING", "true")
 
-from autogen_agentchat.agents import BaseChatAgent  # noqa: E402
-from autogen_agentchat.base import Response  # noqa: E402
-from autogen_agentchat.messages import BaseChatMessage, TextMessage  # noqa: E402
-from autogen_core import CancellationToken  # noqa: E402
+from autogen_agentchat.agents import BaseChatAgent
+from autogen_agentchat.base import Response
+from autogen_agentchat.messages import BaseChatMessage, TextMessage
+from autogen_core import CancellationToken
 
-from simulator.wording import Said  # noqa: E402
+from simulator.wording import Said
 
 
 class Beat(Protocol):

@@ -16,7 +16,16 @@ from simulator.factorial import choose
 from simulator.history import History
 from simulator.slots import Moment, Slot
 from simulator.tasks import (
-    Task, constraint_of, disclosure_of, entities_of, explicit_of, instruction_of, probes_of, style_of, tools_of, witness_of,
+    Task,
+    constraint_of,
+    disclosure_of,
+    entities_of,
+    explicit_of,
+    instruction_of,
+    probes_of,
+    style_of,
+    tools_of,
+    witness_of,
 )  # fmt: skip
 from simulator.wording import Wording
 

@@ -93,8 +93,7 @@ class GenerateConfig(Section):
     def _quota(self) -> GenerateConfig:
         if self.benchmark.tasks % self.benchmark.personas:
             raise ValueError(
-                f"tasks ({self.benchmark.tasks}) must be a whole multiple of personas ({self.benchmark.personas}): "
-                "every persona has the same quota"
+                f"tasks ({self.benchmark.tasks}) must be a whole multiple of personas ({self.benchmark.personas}): every persona has the same quota"
             )
         return self
 

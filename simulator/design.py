@@ -138,16 +138,10 @@ class Designer:
         width = (self.span - self.span // 4) // len(rotation)
         api = [k for k in range(self.config.quota) if self.library.scenarios[rotation[k]].kind == "api"]
         missing = self._missing(api)
-        out = [
-            self._focus(name, k, self.span // 4 + windows[k] * width, width, k == missing)
-            for k, name in enumerate(rotation)
-        ]
+        out = [self._focus(name, k, self.span // 4 + windows[k] * width, width, k == missing) for k, name in enumerate(rotation)]
         order = sorted((focus.at, k) for k, focus in enumerate(out) if focus.task is not None)
         number = {k: place for place, (_, k) in enumerate(order)}
-        return [
-            Focus(f.scenario, f.at, number.get(k), f.kind, f.missing, f.served, f.scope, f.scope_on)
-            for k, f in enumerate(out)
-        ]
+        return [Focus(f.scenario, f.at, number.get(k), f.kind, f.missing, f.served, f.scope, f.scope_on) for k, f in enumerate(out)]
 
     def _missing(self, api: list[int]) -> int | None:
         share = self.config.missing_info * self.config.quota
@@ -191,11 +185,7 @@ class Designer:
 
     def _shared_writing(self) -> set[str]:
         """Choose the shared dimensions that are evidenced: two or three for each text scenario."""
-        groups = [
-            set(self.library.scenarios[f.scenario].applies)
-            for f in self.out.foci
-            if self.library.scenarios[f.scenario].applies
-        ]
+        groups = [set(self.library.scenarios[f.scenario].applies) for f in self.out.foci if self.library.scenarios[f.scenario].applies]
         pool = sorted(set().union(*groups)) if groups else []
         for _ in range(200):
             chosen: set[str] = set()
@@ -370,9 +360,7 @@ class Designer:
         """Attach a life event that touches the scenario: in force at its focus, or already over."""
         used = {happening.event.id for happening in self.out.happenings}
         fitting = [
-            event
-            for key, event in self.events.items()
-            if key not in used and event.suits(self.persona.traits) and self._touches(event, focus)
+            event for key, event in self.events.items() if key not in used and event.suits(self.persona.traits) and self._touches(event, focus)
         ]
         if not fitting:
             return
@@ -392,9 +380,7 @@ class Designer:
     def _touches(self, event: LifeEvent, focus: Focus) -> bool:
         exposed = self.library.exposed[focus.scenario]
         return any(
-            effect.dimension in exposed
-            and (effect.dimension, SELF) in self.base
-            and self.base[effect.dimension, SELF].value != effect.value
+            effect.dimension in exposed and (effect.dimension, SELF) in self.base and self.base[effect.dimension, SELF].value != effect.value
             for effect in event.effects
         )
 

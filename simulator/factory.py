@@ -26,7 +26,15 @@ from simulator.gates import NOISE_GATES, check_persona
 from simulator.history import History, Session
 from simulator.noise import NoiseMaker, with_noise
 from simulator.rows import (
-    Annotator, Bundle, environment_row, history_rows, ledger_rows, persona_row, solution_row, task_row, twin_row,
+    Annotator,
+    Bundle,
+    environment_row,
+    history_rows,
+    ledger_rows,
+    persona_row,
+    solution_row,
+    task_row,
+    twin_row,
 )  # fmt: skip
 from simulator.tasks import Task
 from simulator.twins import make_twin

@@ -64,10 +64,7 @@ class NoiseMaker:
     def _gaps(self) -> list[tuple[Session, int]]:
         rng = stream(*self.address, "noise", "gaps")
         places = [
-            (session, place)
-            for session in self.history.sessions
-            if session.kind == "dialogue"
-            for place in range(1, len(session.turns) - 1, 2)
+            (session, place) for session in self.history.sessions if session.kind == "dialogue" for place in range(1, len(session.turns) - 1, 2)
         ]
         rng.shuffle(places)
         return places
@@ -126,9 +123,7 @@ class NoiseMaker:
     def _moment(self, layer: Layer, rng: random.Random) -> int:
         """Return a start that keeps half an hour from every other session."""
         days = self.history.sessions[-1].started // DAY + 1
-        busy = [(s.started, s.turns[-1].at) for s in self.history.sessions] + [
-            (s.started, s.started + 20 * MINUTE) for s in layer.sessions
-        ]
+        busy = [(s.started, s.turns[-1].at) for s in self.history.sessions] + [(s.started, s.started + 20 * MINUTE) for s in layer.sessions]
         for attempt in range(2000):
             spare = (30 if attempt < 400 else 22) * MINUTE
             at = int(rng.random() * days) * DAY + int(rng.uniform(6 if attempt < 400 else 4, 23.5) * 60) * MINUTE
@@ -177,9 +172,7 @@ class NoiseMaker:
         """Whether the text names no value of a dimension that the host session shows implicitly (a twin may show any of them)."""
         library = self.wording.library
         shown = {turn.cue.entry.dimension for turn in host.turns if turn.cue and turn.said.openness == "implicit"}
-        return not any(
-            library.names(key, value).search(text) for key in sorted(shown) for value in library.dimensions[key].values
-        )
+        return not any(library.names(key, value).search(text) for key in sorted(shown) for value in library.dimensions[key].values)
 
 
 def with_noise(history: History, layer: Layer) -> list[Session]:
@@ -192,5 +185,3 @@ def with_noise(history: History, layer: Layer) -> list[Session]:
             turns.extend(layer.inserted.get(turn.turn_id, ()))
         out.append(replace(session, turns=turns))
     return sorted([*out, *layer.sessions], key=lambda session: session.started)
-
-

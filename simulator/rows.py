@@ -226,5 +226,3 @@ def twin_row(twin: Twin) -> Row:
         "edits": [{"turn_id": turn_id, "content": content} for turn_id, content in twin.edits],
         "solution": canonical(solution),
     }
-
-

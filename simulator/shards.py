@@ -72,9 +72,7 @@ def _write(folder: Path, first: int, rows: Mapping[str, Sequence[Mapping[str, An
     for name, table in TABLES.items():
         groups = {f"part-{first:05}": rows[name]}
         if name == "tasks":
-            groups = {
-                f"{split}-{first:05}": [row for row in rows[name] if row["split"] == split] for split in ("dev", "test")
-            }
+            groups = {f"{split}-{first:05}": [row for row in rows[name] if row["split"] == split] for split in ("dev", "test")}
         for stem, found in groups.items():
             if found:
                 path = Path(table.folder) / name / f"{stem}.parquet"

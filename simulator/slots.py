@@ -42,7 +42,7 @@ class Slot:
 
     @property
     def strength(self) -> str:
-        """must or prefer; a slot without entry counts as a must."""
+        """Its strength, must or prefer; a slot without entry counts as a must."""
         return self.entry.strength if self.entry else "must"
 
     @property
@@ -86,9 +86,7 @@ class Moment:
 
     def determinate(self, dimension: Dimension, holder: str) -> bool:
         """Whether a careful reader could know what holds, or that nothing does."""
-        return not any(
-            self._doubtful(entry) for entry in self.entries if entry.dimension == dimension.id and entry.holder == holder
-        )
+        return not any(self._doubtful(entry) for entry in self.entries if entry.dimension == dimension.id and entry.holder == holder)
 
     def _doubtful(self, entry: Entry) -> bool:
         at, known = self.focus.at, entry.known(self.focus.at)

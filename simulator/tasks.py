@@ -14,7 +14,7 @@ from iba_bench.streams import opaque_id, pick, shuffled
 from personas.ledger import SELF
 from personas.voice import render
 from scenarios.environment import entity_name
-from scenarios.models import Attribute, Scenario, TaskLine
+from scenarios.models import Attribute, Scenario
 from scenarios.text.dimensions import dimension_spec
 from scenarios.writer import topics_of, write
 from simulator.calendar import DAY, Calendar
@@ -70,9 +70,7 @@ def entities_of(scenario: Scenario, slots: Sequence[Slot], rng: random.Random, a
             name = entity_name(scenario, rng)
         names.add(name)
         entity: dict[str, Any] = {"id": opaque_id("x", *address, number), "name": name}
-        entity |= {
-            slot.dimension.parameter: slot.dimension.public(level) for slot, level in zip(inner, combo, strict=True)
-        }
+        entity |= {slot.dimension.parameter: slot.dimension.public(level) for slot, level in zip(inner, combo, strict=True)}
         out.append(entity | {key: column[number] for key, column in neutral.items()})
     return shuffled(rng, out)
 
@@ -123,10 +121,7 @@ def tools_of(scenario: Scenario, slots: Sequence[Slot]) -> list[dict[str, Any]]:
         filters = {slot.dimension.parameter: _parameter(slot) for slot in slots if slot.dimension.slot == "entity"}
         for key, attribute in scenario.entity.attributes.items():
             if attribute.type != "text":
-                filters |= {
-                    f"{side}_{key}": {"type": "number", "description": f"{attribute.description} ({side}imum)"}
-                    for side in ("min", "max")
-                }
+                filters |= {f"{side}_{key}": {"type": "number", "description": f"{attribute.description} ({side}imum)"} for side in ("min", "max")}
         filters["limit"] = {"type": "integer", "minimum": 1, "maximum": 50}
         out.append(_tool(tools.search, "search", filters, ()))
         out.append(_tool(tools.details, "details", {"id": {"type": "string", "description": "id from the search"}}, ("id",)))
@@ -200,9 +195,7 @@ def witness_of(task_kind: str, scenario: Scenario, slots: Sequence[Slot], entiti
         return [{"ranking": [first, *[key for key in context["viewed"] if key != first]]}]
     assert scenario.tools is not None
     tool = scenario.tools.writes[0]
-    arguments = {
-        slot.dimension.parameter: slot.dimension.public(slot.truth) for slot in slots if slot.dimension.slot == "argument"
-    }
+    arguments = {slot.dimension.parameter: slot.dimension.public(slot.truth) for slot in slots if slot.dimension.slot == "argument"}
     if tool.chooses:
         arguments[tool.chooses] = fits[0]["id"]
     return [{"tool": tool.name, "arguments": arguments | _required_neutral(tool.parameters)}]
@@ -248,9 +241,7 @@ def write_text(scenario: Scenario, topic_id: str, style: Mapping[str, str], addr
 def instruction_of(wording: Wording, moment: Moment, kind: str, rng: random.Random, subject: str | None) -> str:
     """Return the underspecified instruction, with what the user must say about the situation."""
     scenario, focus = wording.library.scenarios[moment.focus.scenario], moment.focus
-    lines = [
-        line for line in scenario.tasks if line.rank == (kind == "rank") and line.serves == (focus.served is not None)
-    ]
+    lines = [line for line in scenario.tasks if line.rank == (kind == "rank") and line.serves == (focus.served is not None)]
     if not lines:
         raise InstanceRefused("no_instruction")
     given = {"soon": alike_day(wording.calendar, focus.at, rng)} | ({"subject": subject} if subject else {})

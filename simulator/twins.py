@@ -33,13 +33,18 @@ def make_twin(task: Task, wording: Wording, address: tuple[object, ...]) -> Twin
     if task.missing:
         return None
     rng = stream(*address, "twin", task.task_id)
-    musts = [slot for slot in task.slots if slot.strength == "must" and slot.entry]
+    musts = [slot for slot in task.slots if slot.strength == "must" and slot.entry and not _always_kept(slot)]
     for slot in sorted(shuffled(rng, musts), key=lambda s: not s.challenges):
         for value in shuffled(rng, _flips(task, slot)):
             edits = None if _conflicts(task, slot, value) else _edits(task, slot, value, wording)
             if edits is not None:
                 return _twin(task, slot, value, edits, wording, address, rng)
     return None
+
+
+def _always_kept(slot: Slot) -> bool:
+    """Whether any good text keeps to the slot, whatever its value: a word to avoid decides nothing in a twin."""
+    return slot.dimension.slot == "text" and slot.dimension.polarity == "dislikes"
 
 
 def _flips(task: Task, slot: Slot) -> list[str]:

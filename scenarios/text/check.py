@@ -1,4 +1,3 @@
-# ruff: noqa: E501
 """One check for all measures: take the text apart once, ask the measure, say what was found."""
 
 from __future__ import annotations

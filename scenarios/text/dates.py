@@ -1,4 +1,3 @@
-# ruff: noqa: E501
 """Dates: how they are written, and which day they mean."""
 
 from __future__ import annotations

@@ -1,4 +1,3 @@
-# ruff: noqa: E501
 """A text taken apart once: title, greeting zone, blocks, sentences, words.
 
 Everything is found line by line with patterns that cannot backtrack far, so time grows with length only. Markup is read as people type it,
@@ -32,9 +31,7 @@ _LABEL = re.compile(r"^(?:title|headline|subject|subject line|re) ?: *(?=\S)", r
 _INLINE_CODE = re.compile(r"`[^`\n]{1,200}`")
 _EMPHASIS = re.compile(r"\*\*|__|(?<![\w*])\*(?=[\w\"'(])|(?<=[\w.,!?\"')])\*(?![\w*])|(?<!\w)_(?=\w)|(?<=\w)_(?!\w)")
 _LINK = re.compile(r"\[([^\]\n]{1,200})\]\([^)\n]{1,400}\)")
-_ABBREVIATION = re.compile(
-    r"\b(?:Mr|Mrs|Ms|Dr|Prof|St|vs|etc|approx|no|No|e\.g|i\.e|a\.m|p\.m|Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sept|Sep|Oct|Nov|Dec)\.$"
-)
+_ABBREVIATION = re.compile(r"\b(?:Mr|Mrs|Ms|Dr|Prof|St|vs|etc|approx|no|No|e\.g|i\.e|a\.m|p\.m|Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sept|Sep|Oct|Nov|Dec)\.$")
 _STOP = re.compile(r"[.!?\u2026]+[\"')\]*_]{0,3}(?=\s)")
 _EMOJI_TAIL = re.compile(r"[^\w\s.,;:!?\"'()\[\]%\u00a3$\u20ac/*-]+$")
 _WORD = re.compile(r"[^\W_]+(?:['-][^\W_]+)*")

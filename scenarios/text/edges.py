@@ -1,4 +1,3 @@
-# ruff: noqa: E501
 """How a text begins and ends: title, opening, ending.
 
 Openings are exclusive within one kind of text: an explanation (definition, story, question), a report (total, change, savings, warning), a
@@ -36,7 +35,9 @@ _PAST = re.compile(
     r"fell|held|kept|met|rang|sent|spent|threw|woke|wrote|burnt|spilt|drove|tried|rode|caught|led|set|cut|hit|\w{2,}ed)\b",
     _I,
 )
-_WHO = re.compile(r"(?:\b(?:I|we|We|she|She|he|He|my|My|our|Our|her|his|they)\b|\b[A-Z][a-z]+ (?:\w+ed|put|went|took|bought|sat|stood|came|tried|saw|ran|found)\b|\ba \w+ (?:called|named) [A-Z])")
+_WHO = re.compile(
+    r"(?:\b(?:I|we|We|she|She|he|He|my|My|our|Our|her|his|they)\b|\b[A-Z][a-z]+ (?:\w+ed|put|went|took|bought|sat|stood|came|tried|saw|ran|found)\b|\ba \w+ (?:called|named) [A-Z])"
+)
 _MONEY_WORD = rf"(?:[\u00a3$\u20ac] ?\d|\b(?:GBP|USD|EUR) ?\d|\d ?(?:GBP|USD|EUR|pounds|dollars|euros)\b|\b{SPELLED} (?:pounds|dollars|euros))"
 _TOTAL = re.compile(
     r"\b(?:total(?:s|led|ed)?|in all|all told|altogether|overall|(?:came|comes|add(?:s|ed)? up|amount(?:s|ed)?|ran) to|outgoings|spending (?:was|came|stood)|"
@@ -65,7 +66,10 @@ _BOLD = re.compile(
     r"scam|no such thing|isn't|is not|aren't|are not|will (?:be|never|replace)|there is no)\b",
     _I,
 )
-_QUOTE_START = re.compile(r"\"[^\"\n]{12,400}[.,!?\u2026]?\"|\"[A-Z][^\"\n]{12,400}$|(?:as|in the words of) [A-Z][\w .']{1,50},? (?:\w+ ){0,3}(?:said|wrote|put it|says|used to say)?[,:]? ?\"", 0)
+_QUOTE_START = re.compile(
+    r"\"[^\"\n]{12,400}[.,!?\u2026]?\"|\"[A-Z][^\"\n]{12,400}$|(?:as|in the words of) [A-Z][\w .']{1,50},? (?:\w+ ){0,3}(?:said|wrote|put it|says|used to say)?[,:]? ?\"",
+    0,
+)
 _HOW_TO = re.compile(r"(?:[^:?]{1,60}: )?how (?:to|i|we|you can)\b", _I)
 _NUMBER_TITLE = re.compile(
     rf"(?:(?:the|my|our|top|these|here are|just|only) ){{0,2}}(?:(?!20\d\d\b|19\d\d\b|one\b|a (?:hundred|thousand))(?:{DIGITS}|{SPELLED}))(?![-/%:]|st\b|nd\b|rd\b|th\b)(?! (?:days?|years?|weeks?|hours?|months?|minutes?)\b)(?: [\w'-]+){{2,3}}",
@@ -94,8 +98,14 @@ _READERS = re.compile(
     r"\b(?:your (?:favou?rite|own|best|worst|trick|tips?|go-to|house|kitchen|family|experience|story|first|view|take|secret)|have you|do you|did you|would you|are you|what about you|how about you|to you|(?:which|one) of yours|in your|comments?|tell me|let me know|which of you|who else|anyone else|any of you|how do you|what do you|what did you|what would you|where do you|you(?:'ve| have) (?:ever|got)|readers|what's yours|yours|over to you)\b",
     _I,
 )
-_TEST = re.compile(r"\b(?:can you (?:say|explain|work|see|tell|name)|what (?:would )?happens?|why (?:does|do|is|are|would)|how (?:many|much|long|far|big|fast|would)|which of these|work out|what (?:is|are|would be) the|predict|true or false|quick check|check yourself)\b", _I)
-_NOTE = re.compile(r"(?:(?:and|but|so|now|as for me|personally|on a personal note|today|tonight|this \w+|meanwhile|anyway),? )?(?:I(?:'m|'ve)?|my|me)\b(?! (?:owe|would|will|should|can report))", re.I)
+_TEST = re.compile(
+    r"\b(?:can you (?:say|explain|work|see|tell|name)|what (?:would )?happens?|why (?:does|do|is|are|would)|how (?:many|much|long|far|big|fast|would)|which of these|work out|what (?:is|are|would be) the|predict|true or false|quick check|check yourself)\b",
+    _I,
+)
+_NOTE = re.compile(
+    r"(?:(?:and|but|so|now|as for me|personally|on a personal note|today|tonight|this \w+|meanwhile|anyway),? )?(?:I(?:'m|'ve)?|my|me)\b(?! (?:owe|would|will|should|can report))",
+    re.I,
+)
 
 
 def title_of(doc: Document) -> tuple[str, str]:
@@ -161,9 +171,9 @@ def _is_quotation(doc: Document, last: str) -> bool:
     line = doc.core[-1]
     if line.kind == "quote" or (len(doc.core) > 1 and doc.core[-2].kind == "quote" and len(line.text.split()) < 6):
         return True
-    return bool(re.search(r"\"[^\"\n]{12,400}\"(?: ?[-\u2013\u2014(]{0,2} ?[A-Z][\w .,'-]{1,50}\)?|,? (?:said|wrote|as) [^.\n]{2,60}\.)?$", line.text)) or bool(
-        re.search(r"(?:said|says|wrote|put it|line|words|writes)[^\"\n]{0,50}[:,]? \"[^\"\n]{8,300}\"?$", last)
-    )
+    return bool(
+        re.search(r"\"[^\"\n]{12,400}\"(?: ?[-\u2013\u2014(]{0,2} ?[A-Z][\w .,'-]{1,50}\)?|,? (?:said|wrote|as) [^.\n]{2,60}\.)?$", line.text)
+    ) or bool(re.search(r"(?:said|says|wrote|put it|line|words|writes)[^\"\n]{0,50}[:,]? \"[^\"\n]{8,300}\"?$", last))
 
 
 def _question_kind(last: str, tail: str) -> str:

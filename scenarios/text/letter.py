@@ -1,4 +1,3 @@
-# ruff: noqa: E501
 """Salutations and closing formulas: found at the ends, and cut off so that other measures see the body."""
 
 from __future__ import annotations

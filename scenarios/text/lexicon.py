@@ -1,4 +1,3 @@
-# ruff: noqa: E501
 """The word lists (``lexicon.yaml``), compiled once at first use."""
 
 from __future__ import annotations

@@ -1,4 +1,3 @@
-# ruff: noqa: E501
 """Money: how amounts are marked, and how they are rounded."""
 
 from __future__ import annotations

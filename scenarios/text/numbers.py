@@ -1,4 +1,3 @@
-# ruff: noqa: E501
 """Numbers in text: digits and words, compared as numbers."""
 
 from __future__ import annotations
@@ -7,9 +6,7 @@ import re
 from collections.abc import Iterator
 from decimal import Decimal
 
-_UNITS = (
-    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen"
-).split()
+_UNITS = ("zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen").split()
 _TENS = "twenty thirty forty fifty sixty seventy eighty ninety".split()
 WORDS: dict[str, int] = {word: value for value, word in enumerate(_UNITS)}
 WORDS |= {word: 20 + 10 * index for index, word in enumerate(_TENS)}

@@ -1,4 +1,3 @@
-# ruff: noqa: E501
 """Grammatical person of the narration.
 
 The narrator's and the reader's pronouns are weighed against each other, subjects double, possessives least; a letter addresses somebody
@@ -17,7 +16,9 @@ _FORMULA = re.compile(
     r"(?:world war|part|phase|chapter|type|class|grade|act|volume|elizabeth|charles|george|henry|level|tier|year) I)\b",
     re.IGNORECASE,
 )
-_FIRST = re.compile(r"\b(?:(?P<subject>I(?! ?[=*/+)^\u00d7])(?:'(?:m|ve|d|ll))?|i'(?:m|ve|d|ll)|[Ww]e(?:'(?:re|ve|d|ll))?)|[Mm]e|[Mm]y|[Mm]yself|[Uu]s|[Oo]urs?|[Oo]urselves|[Ll]et's)\b")
+_FIRST = re.compile(
+    r"\b(?:(?P<subject>I(?! ?[=*/+)^\u00d7])(?:'(?:m|ve|d|ll))?|i'(?:m|ve|d|ll)|[Ww]e(?:'(?:re|ve|d|ll))?)|[Mm]e|[Mm]y|[Mm]yself|[Uu]s|[Oo]urs?|[Oo]urselves|[Ll]et's)\b"
+)
 _SECOND = re.compile(r"\b(?:(?P<subject>you'(?:re|ve|d|ll))|(?P<object>you)|yours?|yourself|yourselves)\b", re.IGNORECASE)
 _IMPERATIVE = re.compile(
     r"(?:please |first,? |then,? |now,? |next,? |finally,? )?(?:add|take|try|use|put|keep|check|make sure|remember|think|imagine|picture|suppose|start|begin|go|stop|"

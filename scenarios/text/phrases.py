@@ -1,4 +1,3 @@
-# ruff: noqa: E501
 """Words and facts: what is mentioned, what is avoided, what is required."""
 
 from __future__ import annotations

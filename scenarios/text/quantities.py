@@ -1,4 +1,3 @@
-# ruff: noqa: E501
 """Measured quantities: which system of units, and their size in one base unit.
 
 Only a unit after a quantity counts (``two miles``, ``a few inches``), so ``the extra mile`` and ``on her feet`` do not.
@@ -39,9 +38,7 @@ _SHORT = {
     "cups?": ("imperial", "volume", 240.0),
 }  # fmt: skip
 _UNITS = [*_LONG.values(), *_SHORT.values()]
-_COUNT = (
-    rf"{SPELLED}|(?:an?|one|half an?|half|a few|several|many|some|couple of|hundreds of|thousands of|dozens of|per|every|each|\d/\d)"
-)
+_COUNT = rf"{SPELLED}|(?:an?|one|half an?|half|a few|several|many|some|couple of|hundreds of|thousands of|dozens of|per|every|each|\d/\d)"
 _LONG_ALT = "|".join(f"(?P<u{index}>{name})" for index, name in enumerate(_LONG))
 _SHORT_ALT = "|".join(f"(?P<u{len(_LONG) + index}>{name})" for index, name in enumerate(_SHORT))
 _FRACTION = "[\u00bc\u00bd\u00be\u2153]"
@@ -54,7 +51,10 @@ _POUNDS = re.compile(
     r"|\b(?:half )?an? pound of \w|\d-pound\b",
     re.IGNORECASE,
 )
-_IDIOM = re.compile(r"\b(?:a foot (?:in|wrong)|(?:every|an|each) inch of|a mile (?:off|away|wide)|a yard (?:sale|full)|(?:per|a|every) (?:foot|yard|stone|pint))\b", re.I)
+_IDIOM = re.compile(
+    r"\b(?:a foot (?:in|wrong)|(?:every|an|each) inch of|a mile (?:off|away|wide)|a yard (?:sale|full)|(?:per|a|every) (?:foot|yard|stone|pint))\b",
+    re.I,
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,3 @@
-# ruff: noqa: E501
 """How often the measures agree with a reader: sensitivity and specificity over labelled texts.
 
 A pool is JSON lines ``{id, text, labels, mentions, avoids, facts}``: what a person who read the text says it is. Every label becomes one case for

@@ -1,4 +1,3 @@
-# ruff: noqa: E501
 """Outer shape: length, layout, emoji, notation."""
 
 from __future__ import annotations
@@ -12,7 +11,9 @@ from scenarios.text.document import Document
 
 _TOKEN = re.compile(r"[^\W_]")
 _PICTOGRAPH = regex.compile(r"\p{Extended_Pictographic}|\p{Regional_Indicator}|\u20e3")
-_TEXT_SYMBOLS = frozenset("\u00a9\u00ae\u2122\u2713\u2714\u2716\u2194\u2195\u21a9\u21aa\u25b6\u25c0\u203c\u2049\u2139\u3030\u2665\u2660\u2663\u2666\u2b05\u27a1")
+_TEXT_SYMBOLS = frozenset(
+    "\u00a9\u00ae\u2122\u2713\u2714\u2716\u2194\u2195\u21a9\u21aa\u25b6\u25c0\u203c\u2049\u2139\u3030\u2665\u2660\u2663\u2666\u2b05\u27a1"
+)
 _EQUATION = re.compile(
     r"\$(?!\d)[^$\n]{1,120}\$(?!\d)|\\(?:frac|sqrt|times|cdot|sum|int)\b|\w[\w)]{0,20} ?= ?[\w(\u221a\u03c0.\u00a3$-][^\n]{0,80}"
     r"|\d ?[\u00d7\u00f7*/^] ?\d+ ?[=\u2248]|\w[\u00b2\u00b3]|\w\^\w|\d ?[\u00d7\u00f7] ?\d"

@@ -1,4 +1,3 @@
-# ruff: noqa: E501
 """The specs: which measure, and which of its options is wanted.
 
 A spec is data (it stands in YAML and in released tables); ``TextSpec`` is the union of all, told apart by ``measure``. Fields called

@@ -1,4 +1,3 @@
-# ruff: noqa: E501
 """Style by word lists and counts: spelling variety, tone, reading level.
 
 Reading level is the Flesch-Kincaid grade (Kincaid et al. 1975, Navy report 8-75) and the share of words of three or more syllables, over our

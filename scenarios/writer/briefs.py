@@ -21,9 +21,7 @@ def read_brief(path: Path) -> Brief:
     source = YamlSource(path, f"scenarios/catalog/{path.parent.name}/{path.name}")
     brief = source.parse(Brief)
     if f"{brief.scenario}.brief.yaml" != path.name:
-        raise source.error(
-            ("scenario",), f"must be '{path.name.removesuffix('.brief.yaml')}', as the file is named"
-        )
+        raise source.error(("scenario",), f"must be '{path.name.removesuffix('.brief.yaml')}', as the file is named")
     return brief
 
 

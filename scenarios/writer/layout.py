@@ -47,9 +47,7 @@ def body_of(parts: list[Part], layout: str) -> list[str]:
     if layout == "paragraphs":
         return [" ".join(part.lines) for part in filled]
     lines = [line for part in filled for line in part.lines]
-    marks = (
-        [f"{number}." for number in range(1, len(lines) + 1)] if layout == "numbered" else ["-"] * len(lines)
-    )
+    marks = [f"{number}." for number in range(1, len(lines) + 1)] if layout == "numbered" else ["-"] * len(lines)
     return ["\n".join(f"{mark} {line}" for mark, line in zip(marks, lines, strict=True))]
 
 

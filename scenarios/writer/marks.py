@@ -39,10 +39,7 @@ class Marks:
 
     def __init__(self, brief: Brief, chosen: Mapping[str, str]) -> None:
         self._money, self._chosen = brief.money, chosen
-        self._index = {
-            letter: brief.dimensions[dimension].values.index(chosen[dimension])
-            for letter, dimension in brief.switches.items()
-        }
+        self._index = {letter: brief.dimensions[dimension].values.index(chosen[dimension]) for letter, dimension in brief.switches.items()}
 
     def fill(self, say: str) -> str:
         """Return a passage with its marks rendered."""
@@ -52,11 +49,7 @@ class Marks:
         letter, body = match.groups()
         if letter in self._index:
             return body.split("|")[self._index[letter]]
-        return (
-            self._amount(body)
-            if letter == "m"
-            else dated(body, self._chosen.get("writing.date_format", "day_first"))
-        )
+        return self._amount(body) if letter == "m" else dated(body, self._chosen.get("writing.date_format", "day_first"))
 
     def _amount(self, body: str) -> str:
         assert self._money is not None, "an amount needs the brief's `money`"

@@ -73,12 +73,8 @@ class Fact(Frozen):
 
     id: str
     statement: str = Field(description="the fact in one neutral line, as the writer of the text is given it")
-    must_contain: tuple[str, ...] = Field(
-        min_length=1, description="phrases; numbers, dates and quantities are compared by meaning"
-    )
-    within: float = Field(
-        0.0, ge=0, description="how far a number may be off, for texts that round; in its own unit"
-    )
+    must_contain: tuple[str, ...] = Field(min_length=1, description="phrases; numbers, dates and quantities are compared by meaning")
+    within: float = Field(0.0, ge=0, description="how far a number may be off, for texts that round; in its own unit")
 
 
 class Topic(Frozen):
@@ -88,9 +84,7 @@ class Topic(Frozen):
     subject: str = Field(description="noun phrase that completes 'write up ...'")
     facts: tuple[Fact, ...] = Field(min_length=4, max_length=6)
     background: tuple[str, ...] = Field((), description="neutral lines that the text may use and need not")
-    pieces: Mapping[str, Bank] = Field(
-        {}, description="the topic's words for a piece of the plan, by value id"
-    )
+    pieces: Mapping[str, Bank] = Field({}, description="the topic's words for a piece of the plan, by value id")
     sections: tuple[Section, ...] = Field(min_length=2)
 
 
@@ -180,9 +174,7 @@ class Brief(Frozen):
         """
         for dimension, value in style.items():
             if dimension not in self.dimensions:
-                raise UserError(
-                    f"style: unknown dimension '{dimension}'; {near_match(dimension, self.dimensions)}"
-                )
+                raise UserError(f"style: unknown dimension '{dimension}'; {near_match(dimension, self.dimensions)}")
             if value not in self.dimensions[dimension].values:
                 known = near_match(value, self.dimensions[dimension].values)
                 raise UserError(f"style: {dimension}: unknown value '{value}'; {known}")

@@ -118,9 +118,7 @@ def words_in(text: str) -> list[str]:
 
 def user_words(sessions: Iterable[Mapping[str, Any]]) -> Counter[str]:
     """Count the words of the user's turns."""
-    return Counter(
-        word for session in sessions for turn in session["turns"] if turn["role"] == "user" for word in words_in(turn["content"])
-    )
+    return Counter(word for session in sessions for turn in session["turns"] if turn["role"] == "user" for word in words_in(turn["content"]))
 
 
 # --- from values to actions ----------------------------------------------------------

@@ -42,7 +42,7 @@ def size_category(tasks: int) -> str:
     return "100K<n<1M"
 
 
-BEGIN, END = '<!-- iba-bench: generated, replaced on every push -->', '<!-- iba-bench: end -->'
+BEGIN, END = "<!-- iba-bench: generated, replaced on every push -->", "<!-- iba-bench: end -->"
 
 
 def card_text(manifest: Mapping[str, Any]) -> str:
@@ -56,9 +56,7 @@ def card_body(manifest: Mapping[str, Any]) -> str:
     counts, tokens, config = manifest["counts"], manifest["tokens"], manifest["config"]
     tasks = max(counts.get("tasks", 0), 1)
     sizes = "\n".join(f"| {name} | {counts.get(name, 0):,} |" for name in TABLES)
-    gates = "\n".join(
-        f"| {gate['gate']} | {gate['name']} | {'pass' if gate['passed'] else 'REFUSED'} |" for gate in manifest["gates"]
-    )
+    gates = "\n".join(f"| {gate['gate']} | {gate['name']} | {'pass' if gate['passed'] else 'REFUSED'} |" for gate in manifest["gates"])
     return f"""# IBA-Bench {manifest["run_id"]}
 
 Can an assistant agent act on what a user never said outright? {counts.get("personas", 0):,} simulated people talk to assistants over {config["history"]["days"]} days; {counts.get("tasks", 0):,}

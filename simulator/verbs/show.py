@@ -128,7 +128,9 @@ def _task(run: Path, key: str, console: Console) -> None:
     console.print(f"[bold]decided by[/bold] {', '.join(solution['challenges']) or 'plain long-term values'}")
     rivals = json.loads(solution["rivals"])
     for constraint in solution["constraints"]:
-        console.print(escape(f"  {constraint['strength']}: {constraint['dimension']} {constraint['predicate']} ({constraint['scope']}, {constraint['holder']})"))
+        console.print(
+            escape(f"  {constraint['strength']}: {constraint['dimension']} {constraint['predicate']} ({constraint['scope']}, {constraint['holder']})")
+        )
         wrong = ", ".join(f"{value}: {label}" for value, label in rivals.get(constraint["dimension"], {}).items())
         console.print(escape(f"      rivals {wrong}"), style="dim")
         for turn_id in constraint["evidence"]:

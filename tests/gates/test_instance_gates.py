@@ -13,9 +13,7 @@ def found(gate, view, library):
     return {failure.reason for failure in gate(view, library)}
 
 
-@pytest.mark.parametrize(
-    "gate", [references.check, time.check, evidence.check, identifiable.check, solvable.check_solvable, solvable.check_twins]
-)
+@pytest.mark.parametrize("gate", [references.check, time.check, evidence.check, identifiable.check, solvable.check_solvable, solvable.check_twins])
 def test_good_personas_pass(views, library, gate):
     assert [failure for view in views for failure in gate(view, library)] == []
 
@@ -123,7 +121,9 @@ def test_an_implicit_session_that_names_its_value_is_found(edited, library, role
 
 EVIDENCE = {
     "constraint without evidence": lambda rows: rows["solutions"][0]["constraints"][0].update(evidence=[]),
-    "evidence turn voices something else": lambda rows: rows["solutions"][0]["constraints"][0].update(evidence=[rows["histories"][0]["turns"][-1]["turn_id"]]),
+    "evidence turn voices something else": lambda rows: rows["solutions"][0]["constraints"][0].update(
+        evidence=[rows["histories"][0]["turns"][-1]["turn_id"]]
+    ),
     "evidence after the task": lambda rows: rows["tasks"][0].update(issued_at=rows["histories"][0]["started_at"]),
     "fewer than five evidence items": lambda rows: [c.update(evidence=c["evidence"][:1]) for s in rows["solutions"] for c in s["constraints"]],
 }
@@ -179,7 +179,9 @@ def test_the_observer_never_reads_entry_ids(edited, library):
 def test_a_later_contradiction_is_found(edited, library):
     def edit(rows):
         constraint = _plain(rows)
-        last = max((r for r in rows["annotations"] if r["turn_id"] in constraint["evidence"]), key=lambda r: constraint["evidence"].index(r["turn_id"]))
+        last = max(
+            (r for r in rows["annotations"] if r["turn_id"] in constraint["evidence"]), key=lambda r: constraint["evidence"].index(r["turn_id"])
+        )
         last["value"] = json.dumps(_other(rows, library, constraint)[0])
 
     assert "observer derives another value" in found(identifiable.check, edited(edit), library)

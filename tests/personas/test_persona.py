@@ -51,9 +51,7 @@ def age(persona: Persona) -> int:
 
 
 def test_same_bytes_for_every_hash_seed(personas: list[Persona]) -> None:
-    expected = hashlib.sha256(
-        "".join(persona.model_dump_json() for persona in personas[:60]).encode()
-    ).hexdigest()
+    expected = hashlib.sha256("".join(persona.model_dump_json() for persona in personas[:60]).encode()).hexdigest()
     for seed in ("0", "1", "4242"):
         run = subprocess.run(
             [sys.executable, "-c", DIGEST],
@@ -65,10 +63,7 @@ def test_same_bytes_for_every_hash_seed(personas: list[Persona]) -> None:
 
 
 def test_the_order_of_drawing_changes_nothing(population: Population, personas: list[Persona]) -> None:
-    again = {
-        index: draw_persona(stream(7, "persona", index), population, index, f"p{index}")
-        for index in (50, 3, 17)
-    }
+    again = {index: draw_persona(stream(7, "persona", index), population, index, f"p{index}") for index in (50, 3, 17)}
     assert all(persona == personas[index] for index, persona in again.items())
 
 
@@ -107,9 +102,7 @@ def test_place_and_zone_belong_together(personas: list[Persona]) -> None:
 
 
 def test_all_locales_and_their_cities_occur(personas: list[Persona]) -> None:
-    seen = {
-        locale: Counter(p.city for p in personas if p.locale == locale) for locale in load_identity().places
-    }
+    seen = {locale: Counter(p.city for p in personas if p.locale == locale) for locale in load_identity().places}
     assert all(len(cities) >= 8 for cities in seen.values())
 
 
@@ -159,11 +152,7 @@ def test_household_trait_and_home_agree(personas: list[Persona]) -> None:
     for persona in personas:
         home = persona.companions
         children = [person for person in home if person.is_child]
-        partners = [
-            person
-            for person in home
-            if person.relation in ("wife", "husband", "partner", "girlfriend", "boyfriend")
-        ]
+        partners = [person for person in home if person.relation in ("wife", "husband", "partner", "girlfriend", "boyfriend")]
         match persona.traits["household"]:
             case "alone":
                 assert home == ()

@@ -62,20 +62,13 @@ def test_traits_cause_one_another(drawn: list[dict[str, str]]) -> None:
         group = [traits for traits in drawn if traits[given[0]] == given[1]]
         return sum(traits[wanted[0]] == wanted[1] for traits in group) / len(group)
 
-    assert (
-        share(("work", "shift"), ("chronotype", "owl"))
-        > share(("work", "retired"), ("chronotype", "owl")) + 0.3
-    )
-    assert (
-        share(("work", "student"), ("budget", "tight")) > share(("work", "office"), ("budget", "tight")) + 0.3
-    )
+    assert share(("work", "shift"), ("chronotype", "owl")) > share(("work", "retired"), ("chronotype", "owl")) + 0.3
+    assert share(("work", "student"), ("budget", "tight")) > share(("work", "office"), ("budget", "tight")) + 0.3
     assert share(("age_band", "senior"), ("health", "hard_of_hearing")) > 0.15
     assert share(("locale", "en_US"), ("mobility", "car")) > share(("locale", "en_GB"), ("mobility", "car"))
 
 
-def test_drawn_shares_agree_with_exact_probabilities(
-    population: Population, drawn: list[dict[str, str]]
-) -> None:
+def test_drawn_shares_agree_with_exact_probabilities(population: Population, drawn: list[dict[str, str]]) -> None:
     for wanted in (
         {"work": ("shift",)},
         {"budget": ("tight",), "work": ("student",)},
@@ -115,8 +108,7 @@ HOSTILE = [
     ),
     (
         "  temperament:\n    values: [reserved, balanced, outgoing]\n    table:\n      always: {reserved",
-        "  temperament:\n    values: [reserved, balanced, outgoing]\n"
-        '    parents: [planning]\n    table:\n      "*": {reserved',
+        '  temperament:\n    values: [reserved, balanced, outgoing]\n    parents: [planning]\n    table:\n      "*": {reserved',
         "traits cause each other: ",
     ),
     (
@@ -187,9 +179,7 @@ HOSTILE = [
 
 
 @pytest.mark.parametrize(("old", "new", "expected"), HOSTILE, ids=[case[2][:48] for case in HOSTILE])
-def test_a_mistake_in_the_tables_is_named_with_its_fix(
-    old: str, new: str, expected: str, tmp_path: Path
-) -> None:
+def test_a_mistake_in_the_tables_is_named_with_its_fix(old: str, new: str, expected: str, tmp_path: Path) -> None:
     assert expected in broken(tmp_path, old, new)
 
 
@@ -198,6 +188,5 @@ def test_an_error_names_file_line_and_field(tmp_path: Path) -> None:
     line = SOURCE[: SOURCE.index(old)].count("\n") + 1
     message = broken(tmp_path, old, "{alone: 0, couple: 0, family: 0, shared: 0}")
     assert message == (
-        f"personas/catalog/population.yaml:{line}: traits.household.table.adult, caring: "
-        "all weights are 0; give one value a weight above 0"
+        f"personas/catalog/population.yaml:{line}: traits.household.table.adult, caring: all weights are 0; give one value a weight above 0"
     )

@@ -101,9 +101,7 @@ def test_questions_and_dots_are_not_full_stops() -> None:
 
 def test_american_spelling_keeps_case_and_leaves_names() -> None:
     text = "The colour was off. COLOUR matters. The Grey Heron is a theatre. Grey Street is grey."
-    assert americanised(text) == (
-        "The color was off. COLOR matters. The Grey Heron is a theater. Grey Street is gray."
-    )
+    assert americanised(text) == ("The color was off. COLOR matters. The Grey Heron is a theater. Grey Street is gray.")
 
 
 def test_only_whole_words_are_respelled() -> None:
@@ -154,9 +152,7 @@ def test_every_register_and_locale_has_phrases_enough() -> None:
 
 
 def test_typos_stay_near_their_rate_and_spare_dates_and_names() -> None:
-    voice = PLAIN.model_copy(
-        update={"typo_rate": 0.04, "length": "terse", "pet_phrases": ("Thanks.", "Many thanks.")}
-    )
+    voice = PLAIN.model_copy(update={"typo_rate": 0.04, "length": "terse", "pet_phrases": ("Thanks.", "Many thanks.")})
     rng = stream("typos")
     turns = [render(voice, TURN, rng, decisive=SPAN)[0] for _ in range(4000)]
     mistyped = [turn for turn in turns if not turn.startswith(TURN)]
@@ -180,9 +176,7 @@ def test_a_slip_needs_words() -> None:
 
 
 def test_rendering_is_fast() -> None:
-    voice = PLAIN.model_copy(
-        update={"spelling": "american", "punctuation": "none", "typo_rate": 0.02, "emoji": "often"}
-    )
+    voice = PLAIN.model_copy(update={"spelling": "american", "punctuation": "none", "typo_rate": 0.02, "emoji": "often"})
     rng, best = stream("speed"), 1.0
     for _ in range(5):
         began = time.perf_counter()
@@ -215,9 +209,7 @@ HOSTILE = [
 
 
 @pytest.mark.parametrize(("name", "old", "new", "expected"), HOSTILE)
-def test_a_mistake_in_the_spellings_is_named(
-    name: str, old: str, new: str, expected: str, tmp_path: Path
-) -> None:
+def test_a_mistake_in_the_spellings_is_named(name: str, old: str, new: str, expected: str, tmp_path: Path) -> None:
     path = tmp_path / name
     path.write_text((CATALOG / name).read_text(encoding="utf-8").replace(old, new), encoding="utf-8")
     with pytest.raises(UserError, match=re.escape(expected)):

@@ -23,7 +23,9 @@ def test_what_varies_is_counted_and_every_word_is_searched():
     assert every_word("a [b|c] {d}") == "a b / c  _ "
 
 
-@pytest.mark.parametrize("say", ["one [two", "a {Big} fill", "an [empty|] way", "a [single] one", "nested [a|[b|c]]", "a fill [in {city}|there] inside", "bar | alone", 7])
+@pytest.mark.parametrize(
+    "say", ["one [two", "a {Big} fill", "an [empty|] way", "a [single] one", "nested [a|[b|c]]", "a fill [in {city}|there] inside", "bar | alone", 7]
+)
 def test_a_malformed_line_is_refused(say):
     with pytest.raises(ValidationError):
         Line(say=say)

@@ -11,7 +11,6 @@ import time
 
 import psutil
 import pytest
-
 from tests_support import ENTRY, SMALL, hashes, iba, made
 
 pytestmark = pytest.mark.xdist_group("runs")

@@ -35,10 +35,7 @@ def test_every_measure_reaches_the_demanded_sensitivity_and_specificity(cases: l
 def test_every_failure_is_listed_and_every_listed_one_still_fails(cases: list[Case]) -> None:
     key = "{} {} {}".format
     failing = {key(c.text_id, json.dumps(c.spec, sort_keys=True), c.holds) for c in disagreements(cases)}
-    listed = {
-        key(row["id"], json.dumps(row["spec"], sort_keys=True), row["labelled"])
-        for row in read_lines(DATA / "known_failures.jsonl")
-    }
+    listed = {key(row["id"], json.dumps(row["spec"], sort_keys=True), row["labelled"]) for row in read_lines(DATA / "known_failures.jsonl")}
     assert listed, "no checker of language is without failures; the list must not be empty"
     assert failing == listed
 

@@ -1,4 +1,3 @@
-# ruff: noqa: E501
 """No text makes a measure raise or crawl, and the same text gives the same finding."""
 
 from __future__ import annotations
@@ -68,9 +67,7 @@ def test_a_hostile_text_gives_a_finding_in_time(name: str) -> None:
 
 def test_a_text_over_the_limit_holds_for_nothing_and_says_why() -> None:
     for spec in SPECS:
-        assert check(spec, "a" * 10_000_000) == Finding(
-            False, "10,000,000 characters", "Found 10,000,000 characters; wanted at most 20,000."
-        )
+        assert check(spec, "a" * 10_000_000) == Finding(False, "10,000,000 characters", "Found 10,000,000 characters; wanted at most 20,000.")
 
 
 def test_an_empty_text_has_no_style() -> None:

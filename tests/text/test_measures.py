@@ -1,4 +1,3 @@
-# ruff: noqa: E501
 """Edges of single measures that a pool of texts shows too rarely."""
 
 from __future__ import annotations

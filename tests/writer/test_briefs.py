@@ -20,12 +20,8 @@ SWITCHED = {"p": 3, "s": 2, "u": 2}
 
 
 def _says(brief: Brief, topic: Topic) -> list[str]:
-    passages = [
-        passage for bank in (*brief.pieces.values(), *topic.pieces.values()) for passage in bank.values()
-    ]
-    passages += [
-        passage for section in (*topic.sections, brief.notes) for passage in (*section.say, *section.more)
-    ]
+    passages = [passage for bank in (*brief.pieces.values(), *topic.pieces.values()) for passage in bank.values()]
+    passages += [passage for section in (*topic.sections, brief.notes) for passage in (*section.say, *section.more)]
     return [say for passage in passages for lines in (passage.say, *passage.when.values()) for say in lines]
 
 
@@ -48,10 +44,7 @@ def test_topics_have_distinct_subjects_and_facts(scenario: str) -> None:
 
 @pytest.mark.parametrize("scenario", SCENARIOS)
 def test_defaults_do_the_job(scenario: str) -> None:
-    verdicts = {
-        default.topic: behaves(topic_by_id(scenario, default.topic), default.text)
-        for default in brief_of(scenario).defaults
-    }
+    verdicts = {default.topic: behaves(topic_by_id(scenario, default.topic), default.text) for default in brief_of(scenario).defaults}
     assert set(verdicts.values()) == {(True, "")}
 
 
@@ -63,13 +56,8 @@ def test_defaults_rarely_meet_three_requirements_at_once(scenario: str) -> None:
     passed = 0
     for _ in range(400):
         text = rng.choice(brief.defaults).text
-        chosen = {
-            dimension: rng.choice(brief.dimensions[dimension].values)
-            for dimension in rng.sample(dimensions, 3)
-        }
-        passed += all(
-            check(parse_spec(table[dimension][value]), text).holds for dimension, value in chosen.items()
-        )
+        chosen = {dimension: rng.choice(brief.dimensions[dimension].values) for dimension in rng.sample(dimensions, 3)}
+        passed += all(check(parse_spec(table[dimension][value]), text).holds for dimension, value in chosen.items())
     assert passed <= 40
 
 
@@ -90,9 +78,7 @@ def test_unknown_scenarios_and_topics_are_refused_with_what_exists() -> None:
 def test_a_brief_with_an_unknown_dimension_is_refused(tmp_path: Path) -> None:
     text = (CATALOG / "finance" / "budget_report.brief.yaml").read_text(encoding="utf-8")
     path = tmp_path / "budget_report.brief.yaml"
-    path.write_text(
-        text.replace("switches: {p: writing.person}", "switches: {p: writing.persona}"), encoding="utf-8"
-    )
+    path.write_text(text.replace("switches: {p: writing.person}", "switches: {p: writing.persona}"), encoding="utf-8")
     with pytest.raises(UserError, match="unknown dimension 'writing.persona'; did you mean 'writing.person'"):
         read_brief(path)
 

@@ -21,11 +21,7 @@ CASES = [(scenario, topic.id) for scenario in SCENARIOS for topic in topics_of(s
 
 def _specs() -> dict[tuple[str, str], TextSpec]:
     table = YamlSource(CATALOG.parent / "text" / "dimension_checks.yaml").data
-    return {
-        (dimension, str(value)): parse_spec(spec)
-        for dimension, specs in table.items()
-        for value, spec in specs.items()
-    }
+    return {(dimension, str(value)): parse_spec(spec) for dimension, specs in table.items() for value, spec in specs.items()}
 
 
 SPECS = _specs()
@@ -48,9 +44,7 @@ def _problems(brief: Brief, topic: Topic, style: Mapping[str, str], rng: random.
     text = write(brief, topic, style, rng)
     fine, problem = behaves(topic, text)
     found = [(key, check(SPECS[key], text)) for key in style.items()]
-    return ([] if fine else [problem]) + [
-        f"{style}: {key[1]}: {one.reason}" for key, one in found if not one.holds
-    ]
+    return ([] if fine else [problem]) + [f"{style}: {key[1]}: {one.reason}" for key, one in found if not one.holds]
 
 
 @pytest.mark.parametrize(("scenario", "topic_id"), CASES)
@@ -62,9 +56,7 @@ def test_every_pair_of_values_holds(scenario: str, topic_id: str) -> None:
 @pytest.mark.parametrize(("scenario", "topic_id"), CASES)
 def test_full_styles_hold_in_all_dimensions_at_once(scenario: str, topic_id: str) -> None:
     brief, topic, rng = brief_of(scenario), topic_by_id(scenario, topic_id), random.Random(f"full {topic_id}")
-    assert [
-        problem for style in _full(brief, rng, 60) for problem in _problems(brief, topic, style, rng)
-    ] == []
+    assert [problem for style in _full(brief, rng, 60) for problem in _problems(brief, topic, style, rng)] == []
 
 
 @pytest.mark.parametrize("scenario", SCENARIOS)
