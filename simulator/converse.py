@@ -83,7 +83,9 @@ class Conversations:
                 ask, answer = self.wording.exchange(scenario, rng, clock.now)
                 script += [beat("user", "ask", ready=ask), beat("assistant", "answer", ready=answer)]
             else:
-                script += [beat("user", "cue", cue=item), beat("assistant", "acknowledgement")]
+                script.append(beat("user", "cue", cue=item))
+                if rng.random() < 0.2 + 0.8 * self.wording.chattiness:
+                    script.append(beat("assistant", "acknowledgement"))
         if plan.partner:
             script += [beat("other", "partner"), beat("assistant", "acknowledgement")]
         return [*script, beat("user", "closing"), beat("assistant", "farewell")]

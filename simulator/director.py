@@ -24,7 +24,7 @@ CUE = {"terse": 58, "even": 64, "chatty": 73}
 EXCHANGE = {"terse": 33, "even": 37, "chatty": 43}
 LOG_TOKENS, FEWEST_EXCHANGES = 102, 2.4
 LONGEST_SESSION = 3 * HOUR
-FEWEST_SESSIONS = 10
+FEWEST_SESSIONS = 8
 
 
 @dataclass(slots=True)

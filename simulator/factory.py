@@ -118,7 +118,7 @@ class PersonaFactory:
         plans = Director(stream(*address, "director"), persona, materials.library, config, design).plan()
         served = frozenset(focus.served.mention for focus in design.foci if focus.served)
         split = "dev" if index % 10 == 0 else "test"
-        wording = Wording(persona, materials.library, calendar, config.cues, split, address, served)
+        wording = Wording(persona, materials.library, calendar, config.cues, config.history.chattiness, split, address, served)
         history = Conversations(wording, address).write(plans)
         compiler = Compiler(wording, design, history, address)
         return Draft(persona, history, wording, compiler, calendar, compiler.compile(), address)

@@ -64,7 +64,10 @@ class NoiseMaker:
     def _gaps(self) -> list[tuple[Session, int]]:
         rng = stream(*self.address, "noise", "gaps")
         places = [
-            (session, place) for session in self.history.sessions if session.kind == "dialogue" for place in range(1, len(session.turns) - 1, 2)
+            (session, place)
+            for session in self.history.sessions
+            for place, turn in enumerate(session.turns[:-1])
+            if turn.role == "assistant"
         ]
         rng.shuffle(places)
         return places

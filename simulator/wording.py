@@ -82,6 +82,7 @@ class Wording:
     library: Library
     calendar: Calendar
     cues: CuesConfig
+    chattiness: float
     split: str
     address: tuple[object, ...]
     served: frozenset[str]
@@ -120,7 +121,7 @@ class Wording:
 
     def chatty(self, rng: random.Random, factor: float = 1.0) -> bool:
         """Whether this persona adds an optional sentence."""
-        return rng.random() < TALKATIVE[self.persona.voice.length] * factor
+        return rng.random() < TALKATIVE[self.persona.voice.length] * factor * self.chattiness
 
     # --- neutral turns -------------------------------------------------------
 
