@@ -1,7 +1,7 @@
 """Blind decoding: can a reader who did not write a line tell what it shows?
 
 ``sheet`` prints the lines of files without their answers, ``key`` the answers, ``score`` merges what a reader said into the record
-(``docs/decoding/*.jsonl``), ``check`` names the lines of the catalogs that lack a right reading. Answers are objects, one a line:
+(``scenarios/decoded/*.jsonl``), ``check`` names the lines of the catalogs that lack a right reading. Answers are objects, one a line:
 ``{"id", "answer": letter, "strength": must, prefer or unclear, "holder": user or other}``. With ``--missing`` a sheet holds only
 lines without a right reading. Keep the key that was made with a sheet and give it to ``score``: a frame's example depends on what
 the catalog then held.

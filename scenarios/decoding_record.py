@@ -16,7 +16,7 @@ from iba_bench.errors import UserError
 from scenarios.decoding_items import ANY, GOLD, NOT_STATED, Item, Row
 from scenarios.library import ROOT
 
-RECORD = ROOT.parent / "docs" / "decoding"
+RECORD = ROOT / "decoded"
 LEAST_RIGHT = 0.95
 
 

@@ -3,7 +3,7 @@
 Of each clean turn that voices something, the words are held against the catalog: the decisive clause of some line of that value is
 there (for a twin's edit, of the flipped value), in the split, strength and manner that the annotation claims, and the span covers
 it; a limited preference has its condition, a temporary one its event, an end its end. For a whole run: every line of the catalogs
-was read right by somebody who did not write it (``docs/decoding``).
+was read right by somebody who did not write it (``scenarios/decoded``).
 """
 
 from __future__ import annotations
