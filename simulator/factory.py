@@ -5,7 +5,7 @@ A persona is the unit of work and of redraws: a task that a gate refuses is buil
 
 from __future__ import annotations
 
-import collections
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -42,6 +42,7 @@ from simulator.wording import Wording
 
 PERSONA_ATTEMPTS = 12
 TASK_ATTEMPTS = 10
+NOISE_ATTEMPTS = 6
 
 
 @dataclass
@@ -62,7 +63,7 @@ class Materials:
 class Tally:
     """What was refused on the way, by reason, and what was measured."""
 
-    refused: collections.Counter[str] = field(default_factory=collections.Counter)
+    refused: Counter[str] = field(default_factory=Counter)
     clean_tokens: int = 0
     noise_tokens: int = 0
     adversarial_tokens: int = 0
@@ -124,20 +125,23 @@ class PersonaFactory:
         return Draft(persona, history, wording, compiler, calendar, compiler.compile(), address)
 
     def _noisy(self, draft: Draft, clean: Bundle, tally: Tally) -> Bundle:
-        """Lay the noise over the clean rows; a noise turn that a gate refuses is a fault, never a reason to redraw the clean side."""
+        """Lay the noise over the clean rows; an exchange that a gate refuses is drawn again, the clean side stays."""
         tally.clean_tokens = sum(turn.tokens for _, turn in draft.history.turns())
-        maker = NoiseMaker(draft.wording, draft.history, draft.compiler.entries, draft.address)
-        layer = maker.layer(self.config.noise, tally.clean_tokens)
-        tally.noise_tokens, tally.adversarial_tokens = layer.tokens, layer.adversarial
-        tally.refused["noise:redrawn"] += layer.redrawn
-        if not layer.tokens:
-            return clean
-        history = self._history_rows(draft, with_noise(draft.history, layer))
-        noisy = replace(clean, sessions=history.sessions, annotations=history.annotations)
-        failures = check_persona(noisy.tables(), self.materials.library, NOISE_GATES)
-        if failures:
-            raise InstanceRefused(f"noise: {failures[0]}")
-        return noisy
+        again: Counter[int] = Counter()
+        for _ in range(NOISE_ATTEMPTS):
+            maker = NoiseMaker(replace(draft.wording), draft.history, draft.compiler.entries, draft.address, again)
+            layer = maker.layer(self.config.noise, tally.clean_tokens)
+            history = self._history_rows(draft, with_noise(draft.history, layer))
+            noisy = replace(clean, sessions=history.sessions, annotations=history.annotations)
+            failures = check_persona(noisy.tables(), self.materials.library, NOISE_GATES)
+            if not failures:
+                tally.noise_tokens, tally.adversarial_tokens = layer.tokens, layer.adversarial
+                tally.refused["noise:redrawn"] += layer.redrawn
+                return noisy
+            for failure in failures:
+                tally.refused[f"gate {failure.gate}: {failure.reason}"] += 1
+            again.update({maker.numbers[failure.place] for failure in failures if failure.place in maker.numbers})
+        raise InstanceRefused(f"noise: {failures[0]}")
 
     def _gated(self, draft: Draft, tally: Tally) -> Bundle:
         """Return the clean rows once every gate passes; refused tasks are built again."""

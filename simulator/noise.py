@@ -7,8 +7,10 @@ clean turns keep their bytes, ids and times, and variants pair.
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 
 from iba_bench.errors import InstanceRefused
 from iba_bench.streams import opaque_id, pick, stream, weighted
@@ -47,10 +49,19 @@ class Layer:
 
 
 class NoiseMaker:
-    """Draws one persona's noise, exchange by exchange."""
+    """Draws one persona's noise, exchange by exchange; ``again`` says how often an exchange (by number) must be drawn anew."""
 
-    def __init__(self, wording: Wording, history: History, entries: Sequence[Entry], address: tuple[object, ...]) -> None:
+    def __init__(
+        self,
+        wording: Wording,
+        history: History,
+        entries: Sequence[Entry],
+        address: tuple[object, ...],
+        again: Mapping[int, int] = MappingProxyType({}),
+    ) -> None:
         self.wording, self.history, self.address = wording, history, address
+        self.again = Counter(again)
+        self.numbers: dict[str, int] = {}
         self.bank = wording.library.noise
         self.said: set[str] = set()
         self.gaps = self._gaps()
@@ -63,12 +74,7 @@ class NoiseMaker:
 
     def _gaps(self) -> list[tuple[Session, int]]:
         rng = stream(*self.address, "noise", "gaps")
-        places = [
-            (session, place)
-            for session in self.history.sessions
-            for place, turn in enumerate(session.turns[:-1])
-            if turn.role == "assistant"
-        ]
+        places = [(session, place) for session in self.history.sessions for place, turn in enumerate(session.turns[:-1]) if turn.role == "assistant"]
         rng.shuffle(places)
         return places
 
@@ -85,7 +91,7 @@ class NoiseMaker:
         return out
 
     def _exchange(self, layer: Layer, number: int, adversarial: bool) -> int:
-        rng = stream(*self.address, "noise", number)
+        rng = stream(*self.address, "noise", number, self.again[number])
         kind = pick(rng, ADVERSARIAL if adversarial else FILLER)
         gap = self._gap(rng)
         host = gap[0] if gap else self._host(layer, rng)
@@ -103,6 +109,7 @@ class NoiseMaker:
             times = (begin, begin + pick(rng, (1, 2)) * MINUTE)
         for role, said, at in zip(("user", "assistant"), texts, times, strict=True):
             turn_id = opaque_id("t", *self.address, "noise", number, role)
+            self.numbers[turn_id] = number
             turns.append(Turn(turn_id, role, said, at, count(said.text), noise_kind=kind))
         return sum(turn.tokens for turn in turns[-2:])
 
