@@ -131,7 +131,7 @@ def text_slots(moment: Moment, dimensions: Sequence[Dimension], rng: random.Rand
             slot.named |= {
                 key: "popular_default" if key == dimension.popular else "other"
                 for key in dimension.values
-                if key != slot.truth and key not in slot.named
+                if key != slot.truth and key not in slot.named and dimension.polarity == "likes"
             }
             slots.append(slot)
     musts = [slot for slot in slots if slot.strength == "must"]
