@@ -11,9 +11,9 @@ from iba_bench.streams import opaque_id, pick, shuffled, stream
 from personas.ledger import SELF, Entry, with_known_from
 from scenarios.models import Dimension
 from scenarios.writer import Topic, brief_of, topics_of
-from simulator.design import Design, Focus
 from simulator.factorial import choose
 from simulator.history import History
+from simulator.life import Design, Focus
 from simulator.slots import Moment, Slot
 from simulator.tasks import (
     Task,

@@ -16,7 +16,7 @@ from personas.persona import Persona
 from scenarios.library import Library
 from simulator.calendar import DAY, HOUR, MINUTE
 from simulator.config import GenerateConfig
-from simulator.design import Design, Happening, Want
+from simulator.life import Design, Happening, Want
 
 # Measured mean tokens of a clean session's frame (opening, offer, closing, farewell), a cue with its acknowledgement, and a neutral exchange, by the length of the voice.
 FRAME = {"terse": 95, "even": 114, "chatty": 126}

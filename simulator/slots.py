@@ -11,8 +11,8 @@ from personas.ledger import ALWAYS, SELF, Entry, avoided, effective
 from scenarios.library import Library
 from scenarios.models import Dimension
 from simulator.calendar import Calendar
-from simulator.design import Focus
 from simulator.history import History, Session, Turn
+from simulator.life import Focus
 
 Evidence = list[tuple[Session, Turn]]
 TEMPTS = {"drift": "stale", "state": "ignored_state", "scope": "wrong_scope"}

@@ -11,9 +11,9 @@ import pytest
 from personas.ledger import Entry
 from scenarios.library import load_library
 from simulator.calendar import DAY, Calendar
-from simulator.design import Focus
 from simulator.factorial import LEAST, MOST, designs
 from simulator.history import History, Session, Turn
+from simulator.life import Focus
 from simulator.slots import Moment, with_levels
 from simulator.wording import Said
 
