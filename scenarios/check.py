@@ -22,10 +22,26 @@ Loc = tuple[int | str, ...]
 Problem = tuple[Loc, str]
 
 
-def name_pattern(names: Iterable[str]) -> re.Pattern[str]:
-    """Return a pattern that finds any of the names as whole words (regular plural included)."""
-    ordered = sorted(set(names), key=lambda name: (-len(name), name))
-    return re.compile(r"(?<!\w)(?:" + "|".join(re.escape(name) + "s?" for name in ordered) + r")(?!\w)", re.IGNORECASE)
+class NamePattern:
+    """Finds any of some names as whole words, in any case, regular plural included.
+
+    A plain substring test goes first: it rules out most text many times faster than the pattern does.
+    """
+
+    __slots__ = ("_plain", "_pattern")
+
+    def __init__(self, names: Iterable[str]) -> None:
+        ordered = sorted(set(names), key=lambda name: (-len(name), name))
+        self._plain = tuple(name.lower() for name in ordered)
+        alternatives = "|".join(re.escape(name) + "s?" for name in ordered)
+        self._pattern = re.compile(r"(?<!\w)(?:" + alternatives + r")(?!\w)", re.IGNORECASE)
+
+    def search(self, text: str) -> re.Match[str] | None:
+        """Return the first place where a name stands, or None."""
+        lowered = text.lower()
+        if not any(name in lowered for name in self._plain):
+            return None
+        return self._pattern.search(text)
 
 
 def _line_problems(line: Line, loc: Loc, fills: Mapping[str, tuple[str, ...]], least: int) -> Iterator[Problem]:
@@ -59,7 +75,7 @@ def _value_problems(value: Value, loc: Loc, fills: Mapping[str, tuple[str, ...]]
     yield from _cue_counts(value, (*loc, "cues"), safety)
     if value.label.lower() not in value.phrase.lower():
         yield (*loc, "phrase"), f"must contain the label '{value.label}'"
-    pattern = name_pattern(value.names)
+    pattern = NamePattern(value.names)
     for field in ("cues", "served", "logs"):
         lines: tuple[Line, ...] = getattr(value, field)
         for index, line in enumerate(lines):
@@ -137,7 +153,7 @@ def scenario_problems(scenario: Scenario) -> Iterator[Problem]:
         yield from dimension_problems(dimension, ("dimensions", key), scenario.fills)
     yield from _talk_problems(scenario)
     yield from _opening_problems(scenario)
-    names = name_pattern(n for d in scenario.dimensions.values() for v in d.values.values() for n in v.names)
+    names = NamePattern(n for d in scenario.dimensions.values() for v in d.values.values() for n in v.names)
     for loc, say in _neutral_lines(scenario):
         if found := names.search(every_word(say)):
             yield loc, f"neutral text names a value: '{found.group(0)}'; reword it or make the label more distinctive"

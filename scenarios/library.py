@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
@@ -12,7 +11,7 @@ from typing import Any
 
 from iba_bench.errors import UserError, near_match
 from iba_bench.yaml_source import YamlSource
-from scenarios.check import name_pattern
+from scenarios.check import NamePattern
 from scenarios.line import Frozen, Line
 from scenarios.models import DOMAINS, Dimension, DimensionFile, Frames, NoiseLine, Scenario, ScopeBank, Value
 
@@ -98,10 +97,10 @@ class Library:
         return {dimension: tuple(key for key, exposed in self.exposed.items() if dimension in exposed) for dimension in self.dimensions}
 
     @cached_property
-    def _patterns(self) -> dict[tuple[str, str], re.Pattern[str]]:
-        return {(d.id, v.id): name_pattern(v.names) for d in self.dimensions.values() for v in d.values.values()}
+    def _patterns(self) -> dict[tuple[str, str], NamePattern]:
+        return {(d.id, v.id): NamePattern(v.names) for d in self.dimensions.values() for v in d.values.values()}
 
-    def names(self, dimension: str, value: str) -> re.Pattern[str]:
+    def names(self, dimension: str, value: str) -> NamePattern:
         """Return the pattern that finds a value's label or a synonym in text."""
         return self._patterns[dimension, value]
 

@@ -15,7 +15,7 @@ from itertools import chain, combinations
 
 from personas.spelling import americanised
 from personas.voice import load_voices, normalise
-from scenarios.line import LineParts
+from scenarios.line import Line, LineParts
 
 PHRASE = "\u00a4"
 _FILL = r".{1,90}?"
@@ -96,6 +96,16 @@ def search(say: str, text: str) -> re.Match[str] | None:
     """Return where plain text holds the line, or None."""
     line = clause(say)
     return line.pattern.search(text) if line.anchor in text else None
+
+
+_banks: dict[int, tuple[tuple[Line, ...], list[tuple[str, Line]]]] = {}
+
+
+def heard_of(bank: tuple[Line, ...], text: str) -> list[Line]:
+    """Return those of a bank's lines that plain text holds; anchors are found once a bank (kept with it, so that its id stays its own)."""
+    if id(bank) not in _banks:
+        _banks[id(bank)] = bank, [(clause(line.say).anchor, line) for line in bank]
+    return [line for anchor, line in _banks[id(bank)][1] if anchor in text and found(line.say, text)]
 
 
 def found(say: str, text: str) -> bool:

@@ -5,10 +5,9 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
-from re import Pattern
 from typing import Any
 
-from scenarios.check import name_pattern
+from scenarios.check import NamePattern
 from scenarios.library import Library
 from simulator.gates.failure import Failure
 from simulator.gates.view import PersonaView, TaskView
@@ -17,8 +16,8 @@ LEAST_EVIDENCE = 5
 
 
 @lru_cache(maxsize=4096)
-def _pattern(names: tuple[str, ...]) -> Pattern[str]:
-    return name_pattern(names)
+def _pattern(names: tuple[str, ...]) -> NamePattern:
+    return NamePattern(names)
 
 
 def check(view: PersonaView, library: Library) -> Iterator[Failure]:
@@ -30,6 +29,7 @@ def check(view: PersonaView, library: Library) -> Iterator[Failure]:
             yield from _twin(view, library, task, task.twin, task.twin_solution)
 
 
+@lru_cache(maxsize=4096)
 def value_id(value: str) -> str:
     """Return the catalog's value id of a released JSON value."""
     data = json.loads(value)

@@ -44,6 +44,8 @@ def check(view: PersonaView, library: Library) -> Iterator[Failure]:
 
 
 def _named_days(text: str, said: dt.date, place: str, task_id: str | None) -> Iterator[Failure]:
+    if "day the " not in text.lower():
+        return
     for match in _NAMED.finditer(text):
         weekday, day = _DAYS.index(match.group(1).lower()), int(match.group(2))
         days = (said + dt.timedelta(days=shift) for shift in range(-PAST, FUTURE + 1))

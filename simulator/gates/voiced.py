@@ -17,7 +17,7 @@ from scenarios.decoding_record import LEAST_RIGHT, read_record, review
 from scenarios.library import Library, load_library
 from scenarios.line import CueLine, Line
 from scenarios.models import Dimension, Value
-from simulator.gates.clauses import found, plain, plain_words, slip_match, with_phrase
+from simulator.gates.clauses import found, heard_of, plain, plain_words, slip_match, with_phrase
 from simulator.gates.evidence import value_id
 from simulator.gates.failure import Failure
 from simulator.gates.verdict import Findings, Verdict
@@ -79,7 +79,7 @@ class Listener:
 
     def _scope_reason(self, row: Row, text: str) -> str | None:
         for scope, bank in self.library.scopes.scopes.items():
-            heard = [line for line in bank.clauses if found(line.say, text)]
+            heard = heard_of(bank.clauses, text)
             if scope == row["scope"] and not (heard and self._own(heard)):
                 return "the scope's clause is missing"
             if heard and row["scope"] == "always":
