@@ -98,6 +98,7 @@ def push(run: Path, repo_id: str | None, *, private: bool, dry_run: bool, endpoi
     Raises:
         UserError: if the repository's name is missing, the token is refused, or the Hub cannot be reached.
     """
+    import httpx2
     from huggingface_hub import HfApi
     from huggingface_hub.errors import HfHubHTTPError, HFValidationError
 
@@ -117,7 +118,7 @@ def push(run: Path, repo_id: str | None, *, private: bool, dry_run: bool, endpoi
         status = getattr(error.response, "status_code", "?")
         fix = "set HF_TOKEN to a token that may write there" if status in (401, 403) else "run the same command again: what was sent is kept"
         raise UserError(f"the Hub answered {status} for {repo_id}; {fix}") from None
-    except OSError as error:
+    except (OSError, httpx2.TransportError) as error:
         raise UserError(f"the Hub cannot be reached ({type(error).__name__}); run the same command again: what was sent is kept") from None
     return plan
 
