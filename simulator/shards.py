@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -27,8 +28,10 @@ def shard_numbers(personas: int) -> list[int]:
 
 
 def set_up(config: GenerateConfig, folder: str) -> None:
-    """Read the catalogs once per process."""
+    """Read the catalogs once per process; they are never garbage, so the collector need not look at them."""
     _state["factory"] = PersonaFactory(config, Materials.load())
+    gc.collect()
+    gc.freeze()
     _state["folder"] = Path(folder)
     _state["config"] = config
 

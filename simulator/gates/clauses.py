@@ -25,6 +25,7 @@ _FAR, _LACKING = 9, 3
 SLIPS = 2
 
 
+@lru_cache(maxsize=4096)
 def plain(text: str) -> str:
     """Return the words of ``text`` for comparison; a genitive or contraction is two words, so that its stem has one spelling."""
     return normalise(text.replace("\u2019", " ").replace("'", " "))

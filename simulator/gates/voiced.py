@@ -199,23 +199,20 @@ def _flipped(task: TaskView, library: Library) -> Value | None:
 
 
 def summary(view: PersonaView, library: Library) -> dict[str, int]:
-    """Return how many turns voice something and how many of these do not say it."""
-    wrong = {failure.place for failure in check(view, library)}
-    return {"voiced": len(view.voiced), "unsaid": len(wrong)}
+    """Return how many turns voice something; whether they say it is the instance part's word."""
+    del library
+    return {"voiced": len(view.voiced)}
 
 
 def population(summaries: Sequence[Mapping[str, Any]], expected: Mapping[str, Any]) -> Iterable[Verdict]:
-    """Return whether every turn says what it claims, and every line of the catalogs was read right."""
+    """Return whether turns voice anything at all, and whether every line of the catalogs was read right."""
     del expected
     out = Findings()
     parts = [summary["voiced"] for summary in summaries if "voiced" in summary]
-    turns, unsaid = (sum(part[name] for part in parts) for name in ("voiced", "unsaid"))
-    out.measured |= {"turns": turns, "turns_unsaid": unsaid}
-    out.limits["turns_unsaid"] = 0.0
+    turns = sum(part["voiced"] for part in parts)
+    out.measured |= {"turns": turns}
     if not turns:
         out.failures.append("no turn voices anything")
-    if unsaid:
-        out.failures.append(f"{unsaid} turns do not say what their annotation claims")
     read = review(library_items(load_library()), read_record())
     out.measured |= {"lines": read.lines, "lines_right": read.right, "share_right": read.share, "share_right_at_first": read.first_share}
     out.limits |= {"share_right": LEAST_RIGHT, "lines_right": float(read.lines)}
