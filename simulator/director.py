@@ -24,7 +24,7 @@ CUE = {"terse": 58, "even": 64, "chatty": 73}
 EXCHANGE = {"terse": 33, "even": 37, "chatty": 43}
 LOG_TOKENS, FEWEST_EXCHANGES = 102, 2.4
 LONGEST_SESSION = 3 * HOUR
-FEWEST_SESSIONS = 8
+FEWEST_SESSIONS, MOST_A_DAY = 8, 2.5
 
 
 @dataclass(slots=True)
@@ -77,7 +77,7 @@ class Director:
         self.frame, self.cue, self.exchange = FRAME[voice], CUE[voice], EXCHANGE[voice]
         talk = config.history.tokens - wanted * self.cue
         mean = (1 - share) * (self.frame + FEWEST_EXCHANGES * self.exchange) + share * LOG_TOKENS
-        self.limit = max(FEWEST_SESSIONS, round(talk / mean))
+        self.limit = max(FEWEST_SESSIONS, min(round(talk / mean), int(config.history.days * MOST_A_DAY)))
         self.load = max(2, -(-int(wanted * 1.5) // self.limit))
         self.domains = [focus.scenario for focus in design.foci]
 
@@ -88,9 +88,11 @@ class Director:
             self._open(pick(self.rng, self.domains), "dialogue", after, before)
         for want in sorted(self.design.wants, key=self._tightness):
             self._place(want)
-        while len(self.sessions) < self.limit:
+        for _ in range(3 * self.limit):
+            if len(self.sessions) >= self.limit:
+                break
             kind = "behaviour" if self.rng.random() < self.config.cues.behaviour else "dialogue"
-            self._open(pick(self.rng, self.domains), kind, 0, self.config.history.days * DAY)
+            self._open(pick(self.rng, self.domains), kind, 0, span)
         self.sessions.sort(key=lambda session: session.started)
         self._spread_exchanges()
         return self.sessions
