@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -99,8 +99,3 @@ def read_json(path: Path) -> Any:
         raise UserError(f"{path}: does not exist; name a run's folder") from None
     except (json.JSONDecodeError, UnicodeDecodeError) as error:
         raise UserError(f"{path}: not valid JSON ({error}); restore it or generate the run again") from None
-
-
-def joined(parts: Iterable[str]) -> str:
-    """Return one digest of several."""
-    return hashlib.sha256("\n".join(parts).encode()).hexdigest()

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from iba_bench.errors import UserError
 from iba_bench.yaml_source import YamlSource
-from scenarios.line import GLOBAL_FILLS, CueLine, Line, LineParts, every_word, variable_parts
+from scenarios.line import GLOBAL_FILLS, Line, LineParts, every_word, variable_parts
 from scenarios.models import Dimension, DimensionFile, Scenario, Value
 
 TALK_LEAST = {"openings": 24, "situations": 30, "requests": 24, "exchanges": 24, "closings": 20, "offers": 18}
@@ -157,14 +157,6 @@ def scenario_problems(scenario: Scenario) -> Iterator[Problem]:
     for loc, say in _neutral_lines(scenario):
         if found := names.search(every_word(say)):
             yield loc, f"neutral text names a value: '{found.group(0)}'; reword it or make the label more distinctive"
-
-
-def served_cues(scenario: Scenario) -> Iterator[CueLine]:
-    """Yield all cue lines of a scenario, the user's own and those about others."""
-    for dimension in scenario.dimensions.values():
-        for value in dimension.values.values():
-            yield from value.cues
-            yield from value.served
 
 
 def check_file(path: Path) -> list[str]:

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Callable, Iterator
-from functools import cached_property, partial
+from collections.abc import Callable
+from functools import cached_property
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
@@ -65,16 +65,6 @@ def capitalised(text: str) -> str:
 def variable_parts(say: str) -> int:
     """Return how many parts of the line vary."""
     return len(_TOKEN.findall(say))
-
-
-def readings(say: str) -> Iterator[str]:
-    """Yield the line with the first, then the last alternatives (fills left in braces)."""
-    for index in (0, -1):
-        yield _TOKEN.sub(partial(_reading, index), say)
-
-
-def _reading(index: int, match: re.Match[str]) -> str:
-    return match.group(1).split("|")[index] if match.group(2) is None else match.group(0)
 
 
 def every_word(say: str) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -111,8 +110,3 @@ def _twin(task: Task, slot: Slot, value: str, edits: list[tuple[str, str | None]
 
 def _flipped(slot: Slot, entry: Any, truth: str) -> Slot:
     return Slot(slot.dimension, slot.holder, entry, truth, slot.named, slot.evidence, slot.challenges, slot.levels)
-
-
-def twins_of(tasks: Sequence[Task], wording: Wording, address: tuple[object, ...]) -> dict[str, Twin | None]:
-    """Return the twins by task id."""
-    return {task.task_id: make_twin(task, wording, address) for task in tasks}
