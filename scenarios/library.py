@@ -104,6 +104,14 @@ class Library:
         """Return the pattern that finds a value's label or a synonym in text."""
         return self._patterns[dimension, value]
 
+    @cached_property
+    def _any_patterns(self) -> dict[str, NamePattern]:
+        return {d.id: NamePattern(name for v in d.values.values() for name in v.names) for d in self.dimensions.values()}
+
+    def any_name(self, dimension: str) -> NamePattern:
+        """Return the pattern that finds a label or synonym of any of a dimension's values in text."""
+        return self._any_patterns[dimension]
+
     def value(self, dimension: str, value: str) -> Value:
         """Return a value by its ids."""
         return self.dimensions[dimension].values[value]

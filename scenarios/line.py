@@ -15,7 +15,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_valida
 
 Part = str | tuple[str, ...] | None
 _TOKEN = re.compile(r"\[([^\[\]]*)\]|\{([a-z_]+)\}")
-_SENTENCE_START = re.compile(r"(^|[.!?]\s+|\n)([a-z])")
+_SENTENCE_START = re.compile(r"([.!?]\s+|\n)([a-z])")
 GLOBAL_FILLS = ("person", "day", "soon", "city", "street")
 Split = Literal["dev", "test"]
 

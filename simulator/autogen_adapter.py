@@ -6,6 +6,7 @@ A team (`RoundRobinGroupChat`) costs 1.3 ms a turn and turns errors into text; c
 from __future__ import annotations
 
 import asyncio
+import datetime as dt
 import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
@@ -28,6 +29,7 @@ class Beat(Protocol):
         """Whose turn it is: user, assistant, other."""
 
 
+_NO_CLOCK = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)  # turns get their times and ids from the calendar, not from AutoGen
 Speaker = Callable[[Any, Sequence[str]], Said]
 
 
@@ -52,7 +54,7 @@ class Voice(BaseChatAgent):
         self.heard.extend(message.to_text() for message in messages)
         self.said = self.speaker(self.beat, self.heard)
         self.heard.append(self.said.text)
-        return Response(chat_message=TextMessage(content=self.said.text, source=self.name))
+        return Response(chat_message=TextMessage(content=self.said.text, source=self.name, id="", created_at=_NO_CLOCK))
 
     async def on_reset(self, cancellation_token: CancellationToken) -> None:
         """Forget the conversation."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 from dataclasses import dataclass
+from functools import lru_cache
 from zoneinfo import ZoneInfo
 
 MINUTE, HOUR, DAY = 60, 3600, 86400
@@ -28,8 +29,7 @@ class Calendar:
 
     def iso(self, at: int) -> str:
         """Return ISO 8601 with the zone's offset on that day."""
-        naive = dt.datetime.combine(self.start, dt.time()) + dt.timedelta(seconds=at)
-        return naive.replace(tzinfo=ZoneInfo(self.timezone)).isoformat()
+        return _iso(self, at)
 
     def weekday(self, at: int) -> int:
         """Return the weekday, Monday 0."""
@@ -49,6 +49,12 @@ class Calendar:
         if date.day <= 7:
             out.add("start_of_month")
         return frozenset(out)
+
+
+@lru_cache(maxsize=16384)
+def _iso(calendar: Calendar, at: int) -> str:
+    naive = dt.datetime.combine(calendar.start, dt.time()) + dt.timedelta(seconds=at)
+    return naive.replace(tzinfo=ZoneInfo(calendar.timezone)).isoformat()
 
 
 def ordinal(number: int) -> str:

@@ -28,7 +28,8 @@ class HistoryConfig(Section):
     name: str
     tokens: int = Field(ge=2_000, le=5_000_000, description="clean tokens a persona, about")
     entries_per_scenario: int = Field(ge=3, le=12, description="long-term entries a persona has per scenario")
-    cues_per_entry: int = Field(ge=2, le=12, description="evidence turns an entry gets, about")
+    cues_per_entry: float = Field(ge=2, le=12, description="evidence turns an entry gets before its focus, on average")
+    voiced_later: float = Field(ge=0, le=1, description="share of the entries that are voiced once more after their focus")
     chattiness: float = Field(ge=0, le=1, description="share of the optional sentences that a voice would add, 0 to 1")
     untested: int = Field(ge=0, le=60, description="further scenarios that a persona talks about")
     days: int = Field(ge=60, le=1_500, description="span in days")

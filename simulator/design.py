@@ -18,9 +18,8 @@ from scenarios.library import Library
 from scenarios.models import Dimension
 from simulator.calendar import DAY, HOUR, Calendar
 from simulator.config import GenerateConfig
-from simulator.life import Design, Focus, Happening, Want
+from simulator.life import DATE_SCOPES, STRESSED, Design, Focus, Happening, Want
 
-DATE_SCOPES = ("weekday", "weekend", "fridays", "start_of_month")
 FOREVER = -60 * DAY
 
 
@@ -98,7 +97,7 @@ class Designer:
         return Focus(name, at, k if k < self.config.quota else None, kind, missing, served, scope, on)
 
     def _scopes(self) -> list[str]:
-        out = ["weekend", "weekday"]
+        out = ["weekend", "weekday", STRESSED]
         if self.persona.traits["household"] == "family":
             out += ["with_children", "with_children"]
         if self.persona.traits["work"] in ("office", "shift", "self_employed"):
@@ -179,13 +178,14 @@ class Designer:
         self.out.wants.append(Want(entry, max(after, 0) + HOUR, before - HOUR, count, **more))  # type: ignore[arg-type]
 
     def _want_later(self, entry: Entry, focus: int) -> None:
-        """Voice an entry once more after its focus, unless the history is short."""
-        if self.config.history.cues_per_entry > 2:
+        """Voice some entries once more after their focus."""
+        if self.rng.random() < self.config.history.voiced_later:
             self._want(entry, focus, self.span, 1)
 
     def _count(self, least: int = 1) -> int:
-        count = self.config.history.cues_per_entry
-        return max(least, count + (self.rng.choice((-1, 0, 0, 1)) if count > 2 else 0))
+        mean = self.config.history.cues_per_entry
+        count = int(mean + self.rng.random())
+        return max(least, count + (self.rng.choice((-1, 0, 0, 1)) if mean >= 3 else 0))
 
     def _life_of(self, dimension: Dimension, strength: str) -> None:
         """Draw the long-term entries of a dimension, with its drift."""
@@ -318,7 +318,9 @@ class Designer:
         )
 
     def _free(self, new: Happening) -> bool:
-        """Whether no other state moves the same dimensions at about the same time."""
+        """Whether no other state moves the same dimensions at about the same time, and nobody is called calm in the midst of it."""
+        if any(new.upsets(focus) for focus in self.out.foci):
+            return False
         touched = {effect.dimension for effect in new.event.effects}
         for old in self.out.happenings:
             if touched & {effect.dimension for effect in old.event.effects}:

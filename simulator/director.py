@@ -22,7 +22,7 @@ from simulator.life import Design, Happening, Want
 FRAME = {"terse": 95, "even": 114, "chatty": 126}
 CUE = {"terse": 58, "even": 64, "chatty": 73}
 EXCHANGE = {"terse": 33, "even": 37, "chatty": 43}
-LOG_TOKENS, FEWEST_EXCHANGES = 102, 2.4
+LOG_TOKENS, FEWEST_EXCHANGES = 102, 1.4
 LONGEST_SESSION = 3 * HOUR
 FEWEST_SESSIONS, MOST_A_DAY = 8, 2.5
 
@@ -93,7 +93,6 @@ class Director:
                 break
             kind = "behaviour" if self.rng.random() < self.config.cues.behaviour else "dialogue"
             self._open(pick(self.rng, self.domains), kind, 0, span)
-        self.sessions.sort(key=lambda session: session.started)
         self._spread_exchanges()
         return self.sessions
 
@@ -135,27 +134,17 @@ class Director:
     def _session(self, want: Want, cue: Cue, elsewhere: bool, used: list[SessionPlan]) -> SessionPlan:
         kind = "behaviour" if cue.manner == "log" else "dialogue"
         homes = self._homes(want, elsewhere, kind)
-        fits = [
-            session
-            for session in self.sessions
-            if session.kind == kind
-            and want.after <= session.started
-            and session.started + LONGEST_SESSION < want.before
-            and len(session.cues) < self.load + 2
-            and session not in used
-            and all(other.entry.dimension != cue.entry.dimension for other in session.cues)
-        ]
-        native = [session for session in fits if session.scenario in homes and len(session.cues) < self.load]
-        if native and (len(self.sessions) > 0.75 * self.limit or self.rng.random() < 0.6):
-            return pick(self.rng, native)
+        fits = [session for session in self._within(want) if self._fits(session, kind, cue, used)]
+        native = [session for session in fits if session.scenario in homes]
+        calm = [session for session in native if len(session.cues) < self.load]
+        if calm and (len(self.sessions) > 0.75 * self.limit or self.rng.random() < 0.6):
+            return pick(self.rng, calm)
         if len(self.sessions) < self.limit:
             opened = self._open(pick(self.rng, homes), kind, want.after, want.before)
             if opened:
                 return opened
-        if native:
-            return pick(self.rng, native)
-        if kind == "dialogue" and fits:
-            return min(fits, key=lambda session: (len(session.cues), session.started))
+        if native or (kind == "dialogue" and fits):
+            return min(native or fits, key=lambda session: (len(session.cues), session.started))
         if kind == "behaviour":
             cue.manner = "talk"
             return self._session(want, cue, elsewhere, used)
@@ -163,6 +152,19 @@ class Director:
         if opened is None:
             raise InstanceRefused("no_room_for_session")
         return opened
+
+    def _within(self, want: Want) -> list[SessionPlan]:
+        first = bisect.bisect_left(self.sessions, want.after, key=_started)
+        return self.sessions[first : bisect.bisect_left(self.sessions, want.before - LONGEST_SESSION, key=_started)]
+
+    def _fits(self, session: SessionPlan, kind: str, cue: Cue, used: list[SessionPlan]) -> bool:
+        """Whether a session can take one more cue."""
+        return (
+            session.kind == kind
+            and len(session.cues) < self.load + 2
+            and session not in used
+            and all(other.entry.dimension != cue.entry.dimension for other in session.cues)
+        )
 
     def _homes(self, want: Want, elsewhere: bool, kind: str) -> list[str]:
         active = self.domains
@@ -188,7 +190,7 @@ class Director:
             if at - early >= LONGEST_SESSION and late - at >= LONGEST_SESSION:
                 self.taken.insert(place, at)
                 session = SessionPlan(at, scenario, kind)
-                self.sessions.append(session)
+                bisect.insort(self.sessions, session, key=_started)
                 return session
         return None
 
@@ -200,6 +202,10 @@ class Director:
         session.exchanges = int(each + self.rng.random() + (self.rng.choice((-1, 0, 1)) if each >= 1 else 0))
         if self.rng.random() < 0.08:
             session.partner = pick(self.rng, [r.mention for r in self.persona.social if not r.is_child])
+
+
+def _started(session: SessionPlan) -> int:
+    return session.started
 
 
 def entry_draw(entry: Entry) -> float:

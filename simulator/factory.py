@@ -22,7 +22,8 @@ from simulator.config import GenerateConfig
 from simulator.converse import Conversations
 from simulator.design import Designer
 from simulator.director import Director
-from simulator.gates import NOISE_GATES, check_persona
+from simulator.gates import NOISE_GATES, check_view
+from simulator.gates.view import PersonaView, view_of
 from simulator.history import History, Session
 from simulator.noise import NoiseMaker, with_noise
 from simulator.rows import (
@@ -70,6 +71,15 @@ class Tally:
 
 
 @dataclass
+class Made:
+    """A finished persona: its rows, the same as the gates saw them, and what was counted on the way."""
+
+    bundle: Bundle
+    view: PersonaView
+    tally: Tally
+
+
+@dataclass
 class Draft:
     """One attempt at a persona, before the gates."""
 
@@ -88,8 +98,8 @@ class PersonaFactory:
     def __init__(self, config: GenerateConfig, materials: Materials) -> None:
         self.config, self.materials = config, materials
 
-    def make(self, index: int) -> tuple[Bundle, Tally]:
-        """Return the rows of persona ``index``.
+    def make(self, index: int) -> Made:
+        """Return persona ``index``.
 
         Everything is built and gated on the clean history, so that it is equal at all noise levels; noise is laid over at the end.
 
@@ -100,12 +110,12 @@ class PersonaFactory:
         for attempt in range(PERSONA_ATTEMPTS):
             try:
                 draft = self._draft(index, attempt)
-                clean = self._gated(draft, tally)
+                clean, view = self._gated(draft, tally)
             except InstanceRefused as error:
                 refusal = error
                 tally.refused[f"persona:{error.reason}"] += 1
                 continue
-            return self._noisy(draft, clean, tally), tally
+            return self._noisy(draft, clean, view, tally)
         raise refusal
 
     def _draft(self, index: int, attempt: int) -> Draft:
@@ -124,7 +134,7 @@ class PersonaFactory:
         compiler = Compiler(wording, design, history, address)
         return Draft(persona, history, wording, compiler, calendar, compiler.compile(), address)
 
-    def _noisy(self, draft: Draft, clean: Bundle, tally: Tally) -> Bundle:
+    def _noisy(self, draft: Draft, clean: Bundle, view: PersonaView, tally: Tally) -> Made:
         """Lay the noise over the clean rows; an exchange that a gate refuses is drawn again, the clean side stays."""
         tally.clean_tokens = sum(turn.tokens for _, turn in draft.history.turns())
         again: Counter[int] = Counter()
@@ -133,24 +143,26 @@ class PersonaFactory:
             layer = maker.layer(self.config.noise, tally.clean_tokens)
             history = self._history_rows(draft, with_noise(draft.history, layer))
             noisy = replace(clean, sessions=history.sessions, annotations=history.annotations)
-            failures = check_persona(noisy.tables(), self.materials.library, NOISE_GATES)
+            heard = view.over(history.sessions, history.annotations)
+            failures = check_view(heard, self.materials.library, NOISE_GATES)
             if not failures:
                 tally.noise_tokens, tally.adversarial_tokens = layer.tokens, layer.adversarial
                 tally.refused["noise:redrawn"] += layer.redrawn
-                return noisy
+                return Made(noisy, heard, tally)
             for failure in failures:
                 tally.refused[f"gate {failure.gate}: {failure.reason}"] += 1
             again.update({maker.numbers[failure.place] for failure in failures if failure.place in maker.numbers})
         raise InstanceRefused(f"noise: {failures[0]}")
 
-    def _gated(self, draft: Draft, tally: Tally) -> Bundle:
-        """Return the clean rows once every gate passes; refused tasks are built again."""
+    def _gated(self, draft: Draft, tally: Tally) -> tuple[Bundle, PersonaView]:
+        """Return the clean rows, and as the gates see them, once every gate passes; refused tasks are built again."""
         history = self._history_rows(draft, draft.history.sessions)
         for attempt in range(1, TASK_ATTEMPTS):
             bundle = self._with_tasks(draft, history)
-            failures = check_persona(bundle.tables(), self.materials.library)
+            view = view_of(bundle.tables())
+            failures = check_view(view, self.materials.library)
             if not failures:
-                return bundle
+                return bundle, view
             for failure in failures:
                 tally.refused[f"gate {failure.gate}: {failure.reason}"] += 1
             if any(failure.task_id is None for failure in failures):

@@ -9,6 +9,9 @@ from personas.life_events import LifeEvent
 from personas.persona import Relation
 from simulator.calendar import DAY
 
+DATE_SCOPES = ("weekday", "weekend", "fridays", "start_of_month")
+STRESSED = "when_stressed"
+
 
 @dataclass(frozen=True, slots=True)
 class Focus:
@@ -34,6 +37,11 @@ class Focus:
     scope: str | None = None
     scope_on: bool = False
 
+    @property
+    def told(self) -> bool:
+        """Whether the instruction must say if the scope holds, because the date does not."""
+        return self.scope is not None and self.scope not in DATE_SCOPES
+
 
 @dataclass(frozen=True, slots=True)
 class Happening:
@@ -43,6 +51,11 @@ class Happening:
     onset: int
     end: int
     end_voiced: bool
+
+    def upsets(self, focus: Focus) -> bool:
+        """Whether it is a strain at a moment at which the user is said to be at ease."""
+        calm = focus.scope == STRESSED and not focus.scope_on
+        return calm and self.event.emotional == "stressed" and self.onset <= focus.at <= max(self.sure_after, self.end)
 
     @property
     def sure_to(self) -> int:

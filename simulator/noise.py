@@ -182,7 +182,7 @@ class NoiseMaker:
         """Whether the text names no value of a dimension that the host session shows implicitly (a twin may show any of them)."""
         library = self.wording.library
         shown = {turn.cue.entry.dimension for turn in host.turns if turn.cue and turn.said.openness == "implicit"}
-        return not any(library.names(key, value).search(text) for key in sorted(shown) for value in library.dimensions[key].values)
+        return not any(library.any_name(key).search(text) for key in sorted(shown))
 
 
 def with_noise(history: History, layer: Layer) -> list[Session]:

@@ -15,7 +15,6 @@ from iba_bench.tables import TABLES
 from simulator.config import GenerateConfig
 from simulator.factory import Materials, PersonaFactory
 from simulator.gates.summary import summarise
-from simulator.gates.view import view_of
 
 SHARD = 10
 WORK = ".work"
@@ -28,10 +27,11 @@ def shard_numbers(personas: int) -> list[int]:
 
 
 def set_up(config: GenerateConfig, folder: str) -> None:
-    """Read the catalogs once per process; they are never garbage, so the collector need not look at them."""
+    """Read the catalogs once per process; they are never garbage, so the collector need not look at them. It runs after each shard."""
     _state["factory"] = PersonaFactory(config, Materials.load())
     gc.collect()
     gc.freeze()
+    gc.disable()
     _state["folder"] = Path(folder)
     _state["config"] = config
 
@@ -43,15 +43,14 @@ def make_shard(first: int) -> dict[str, Any]:
     tallies, summaries, failed = [], [], []
     for index in range(first, min(first + SHARD, config.benchmark.personas)):
         try:
-            bundle, tally = factory.make(index)
+            made = factory.make(index)
         except InstanceRefused as error:
             failed.append({"index": index, "reason": error.reason})
             continue
-        tables = bundle.tables()
-        for name, found in tables.items():
+        for name, found in made.bundle.tables().items():
             rows[name].extend(found)
-        tallies.append(tally)
-        summaries.append(summarise(view_of(tables), factory.materials.library))
+        tallies.append(made.tally)
+        summaries.append(summarise(made.view, factory.materials.library))
     record = {
         "first": first,
         "personas": len(tallies),
@@ -67,6 +66,7 @@ def make_shard(first: int) -> dict[str, Any]:
     }
     write_text(summary_path(folder, first), json.dumps(summaries))
     write_text(record_path(folder, first), json.dumps(record, sort_keys=True))
+    gc.collect()
     return record
 
 

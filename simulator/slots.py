@@ -66,7 +66,7 @@ class Moment:
 
     def __post_init__(self) -> None:
         scopes = set(self.calendar.scopes(self.focus.at))
-        if self.focus.scope in ("with_children", "work") and self.focus.scope_on:
+        if self.focus.scope is not None and self.focus.told and self.focus.scope_on:
             scopes.add(self.focus.scope)
         self.scopes = frozenset(scopes)
 

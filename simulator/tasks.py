@@ -248,7 +248,7 @@ def instruction_of(wording: Wording, moment: Moment, kind: str, rng: random.Rand
     if focus.served:
         given["person"] = focus.served.mention
     text = wording.plain(f"{scenario.scenario}.task.{kind}.{bool(focus.served)}", lines, rng, scenario.fills, focus.at, **given)
-    if focus.scope in ("with_children", "work"):
+    if focus.scope is not None and focus.told:
         bank = wording.library.scopes.scopes[focus.scope]
         side = bank.on if focus.scope_on else bank.off
         pools = wording.library.scopes.fills

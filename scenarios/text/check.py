@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any
 
 from pydantic import TypeAdapter
@@ -117,6 +118,12 @@ def check(spec: TextSpec, text: str, facts: tuple[str, ...] = ()) -> Finding:
     """
     if len(text) > MAX_CHARS:
         return finding(False, f"{len(text):,} characters", f"at most {MAX_CHARS:,}")
+    return _measured(spec, text, facts)
+
+
+@lru_cache(maxsize=1024)
+def _measured(spec: TextSpec, text: str, facts: tuple[str, ...]) -> Finding:
+    """Measure a text; remembered, for gates and graders ask the same of one text many times."""
     if isinstance(spec, SpellingSpec) and facts:
         text = phrases.without(text, facts)
     doc = parse(text)

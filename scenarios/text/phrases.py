@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from dataclasses import dataclass
 from decimal import Decimal
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 from scenarios.text.dates import dates_in
 from scenarios.text.document import Document
@@ -86,15 +87,39 @@ def avoids(spec: AvoidsSpec, doc: Document, facts: tuple[str, ...]) -> Finding:
     return finding(hit is None, found, f"no form of {', '.join(spec.words[:6])}")
 
 
+@dataclass(frozen=True)
+class _Contents:
+    """What a text holds that can be said in several ways."""
+
+    text: str
+
+    @cached_property
+    def dates(self) -> frozenset[tuple[int, int]]:
+        return frozenset((date.month, date.day) for date in dates_in(self.text))
+
+    @cached_property
+    def quantities(self) -> tuple[Quantity, ...]:
+        return tuple(quantities_in(self.text))
+
+    @cached_property
+    def numbers(self) -> tuple[Decimal, ...]:
+        return tuple(numbers_in(self.text))
+
+
+@lru_cache(maxsize=1024)
+def _contents(text: str) -> _Contents:
+    return _Contents(text)
+
+
 def _same(quantity: Quantity, other: Quantity) -> bool:
     if quantity.kind != other.kind or quantity.size is None or other.size is None:
         return False
     return abs(quantity.size - other.size) <= 0.03 * max(abs(quantity.size), abs(other.size))
 
 
-def _has_numbers(fact: str, have: list[Decimal], within: float) -> bool:
+def _has_numbers(wanted: tuple[Decimal, ...], have: tuple[Decimal, ...], within: float) -> bool:
     margin = Decimal(str(within))
-    return all(any(abs(number - other) <= margin for other in have) for number in numbers_in(fact))
+    return all(any(abs(number - other) <= margin for other in have) for number in wanted)
 
 
 def _has_words(fact: str, text: str) -> bool:
@@ -104,17 +129,16 @@ def _has_words(fact: str, text: str) -> bool:
 
 def has_fact(fact: str, doc: Document, within: float = 0.0) -> bool:
     """Whether a fact is in the text: a date in any format, a quantity in any unit, a number in any form, else the phrase."""
-    text = _clean("\n".join((doc.text, *doc.code)))
-    if dates := [(date.month, date.day) for date in dates_in(fact)]:
-        return set(dates) <= {(date.month, date.day) for date in dates_in(text)}
-    if quantities := [quantity for quantity in quantities_in(fact) if quantity.size is not None]:
-        have = list(quantities_in(text))
-        return all(any(_same(quantity, other) for other in have) for quantity in quantities)
-    if _pattern((fact.strip(),)).search(text):
+    have, wanted = _contents(_clean("\n".join((doc.text, *doc.code)))), _contents(fact)
+    if wanted.dates:
+        return wanted.dates <= have.dates
+    if quantities := [quantity for quantity in wanted.quantities if quantity.size is not None]:
+        return all(any(_same(quantity, other) for other in have.quantities) for quantity in quantities)
+    if _pattern((fact.strip(),)).search(have.text):
         return True
     if not _DIGIT.search(fact):
         return False
-    return _has_numbers(fact, list(numbers_in(text)), within) and _has_words(fact, text)
+    return _has_numbers(wanted.numbers, have.numbers, within) and _has_words(fact, have.text)
 
 
 def facts_present(spec: FactsSpec, doc: Document, facts: tuple[str, ...]) -> Finding:

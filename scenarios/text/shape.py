@@ -32,6 +32,8 @@ def emoji_count(doc: Document) -> int:
     """Return the number of emoji; text symbols such as the copyright sign are none."""
     if not _PICTOGRAPH.search(doc.raw):
         return 0
+    if doc.raw.isascii():
+        return 0
     import emoji
 
     found = emoji.emoji_list(doc.raw)

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from itertools import chain, combinations
+from typing import TypeVar
 
 from personas.spelling import americanised
 from personas.voice import load_voices, normalise
@@ -22,10 +23,11 @@ _FILL = r".{1,90}?"
 _GLUE = r"[ .,:]?"
 _LEAST_LETTERS = 4
 _FAR, _LACKING = 9, 3
+_LENGTHS_APART = 5  # two slips, and what the spelling varieties add or drop (programme, program)
 SLIPS = 2
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=16384)
 def plain(text: str) -> str:
     """Return the words of ``text`` for comparison; a genitive or contraction is two words, so that its stem has one spelling."""
     return normalise(text.replace("\u2019", " ").replace("'", " "))
@@ -93,25 +95,31 @@ def _bounded(parts: list[str]) -> str:
     return start + _GLUE.join(parts[first:last]) + end
 
 
-def search(say: str, text: str) -> re.Match[str] | None:
-    """Return where plain text holds the line, or None."""
-    line = clause(say)
-    return line.pattern.search(text) if line.anchor in text else None
+LineT = TypeVar("LineT", bound=Line)
+_banks: dict[int, tuple[tuple[Line, ...], list[tuple[str, re.Pattern[str], Line]]]] = {}
 
 
-_banks: dict[int, tuple[tuple[Line, ...], list[tuple[str, Line]]]] = {}
+def matches(bank: tuple[LineT, ...], text: str) -> Iterator[tuple[LineT, re.Match[str]]]:
+    """Yield those of a bank's lines that plain text holds, and where.
 
-
-def heard_of(bank: tuple[Line, ...], text: str) -> list[Line]:
-    """Return those of a bank's lines that plain text holds; anchors are found once a bank (kept with it, so that its id stays its own)."""
+    A bank belongs to the catalogs and is compiled once; it is kept with what was compiled, so that its id stays its own.
+    """
     if id(bank) not in _banks:
-        _banks[id(bank)] = bank, [(clause(line.say).anchor, line) for line in bank]
-    return [line for anchor, line in _banks[id(bank)][1] if anchor in text and found(line.say, text)]
+        _banks[id(bank)] = bank, [(clause(line.say).anchor, clause(line.say).pattern, line) for line in bank]
+    for anchor, pattern, line in _banks[id(bank)][1]:
+        if anchor in text and (match := pattern.search(text)):
+            yield line, match  # type: ignore[misc]
+
+
+def heard_of(bank: tuple[LineT, ...], text: str) -> list[LineT]:
+    """Return those of a bank's lines that plain text holds."""
+    return [line for line, _ in matches(bank, text)]
 
 
 def found(say: str, text: str) -> bool:
     """Whether plain text holds the line."""
-    return search(say, text) is not None
+    line = clause(say)
+    return line.anchor in text and line.pattern.search(text) is not None
 
 
 def slip_match(say: str, text: str, phrase: str = "") -> re.Match[str] | None:
@@ -156,7 +164,7 @@ def _repairs(tokens: Sequence[str], known: frozenset[str]) -> Iterator[_Repair]:
             if (other := _misheard().get(said)) and known.issuperset(other):
                 yield _Repair(place, place + size, other)
         for word in lacking if token in known else words:
-            edits = min(_edits(one, other) for one in _spellings(token) for other in _spellings(word))
+            edits = _word_edits(token, word) if abs(len(token) - len(word)) <= _LENGTHS_APART else _FAR
             if edits <= SLIPS:
                 yield _Repair(place, place + 1, (word,), edits)
 
@@ -180,9 +188,16 @@ def _spellings(word: str) -> tuple[str, ...]:
 
 
 @lru_cache(maxsize=65536)
+def _word_edits(token: str, word: str) -> int:
+    """Return the fewest slips between two words in any of their spellings."""
+    return min(_edits(one, other) for one in _spellings(token) for other in _spellings(word))
+
+
 def _edits(one: str, other: str) -> int:
     """Return how many slips (letter too many, too few, wrong, or two swapped) lie between two words that differ: 1, 2, or 9 for more."""
     if one == other or abs(len(one) - len(other)) > 2:
+        return _FAR
+    if len(frozenset(one) ^ frozenset(other)) > 2 * SLIPS:
         return _FAR
     if _near(one, other):
         return 1

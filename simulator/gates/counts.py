@@ -14,7 +14,7 @@ from typing import Any
 from scenarios.library import ADVERSARIAL, Library, load_library
 from simulator.gates.leak import named_value
 from simulator.gates.limits import ENOUGH, exceeds, falls_short
-from simulator.gates.probes import Choice, choices_of
+from simulator.gates.probes import Choice
 from simulator.gates.verdict import Findings, Verdict
 from simulator.gates.view import PersonaView, TaskView
 
@@ -61,7 +61,7 @@ def _task(task: TaskView, library: Library) -> dict[str, Any]:
 
 def _popular(task: TaskView, library: Library) -> list[float]:
     """Return how many slots have the popular value as the true one, of how many, how many of 1/levels; whether all musts do; 1/answers."""
-    choices = {choice.dimension.id: choice for choice in choices_of(task.graded, task.entities, library)}
+    choices = {choice.dimension.id: choice for choice in task.choices(library)}
     hits, slots, chance, every = 0, 0, 0.0, True
     for constraint in task.constraints:
         dimension = library.dimensions[constraint["dimension"]]

@@ -16,9 +16,9 @@ from dataclasses import dataclass
 
 from personas.spelling import canonical
 from scenarios.library import ADVERSARIAL, FILLER, Library
-from scenarios.line import CueLine, every_word
+from scenarios.line import CueLine, Line, every_word
 from scenarios.models import Dimension, Value
-from simulator.gates.clauses import PHRASE, clause, found, plain, plain_words, search, slip_match, with_phrase
+from simulator.gates.clauses import PHRASE, clause, found, heard_of, matches, plain, plain_words, slip_match, with_phrase
 from simulator.gates.evidence import value_id
 from simulator.gates.failure import Failure
 from simulator.gates.view import PersonaView, Row, wanted_value
@@ -63,6 +63,15 @@ class Index:
         for dimension in dimensions.values():
             for value in dimension.values.values():
                 self._add_names(dimension, value)
+        frames = library.frames
+        self.frames: tuple[CueLine, ...] = (
+            *frames.explicit, *frames.hinted, *frames.served,
+            *frames.explicit_dislikes, *frames.hinted_dislikes, *frames.served_dislikes,
+        )  # fmt: skip
+        self.noise = {
+            (kind, part, split): tuple(entry.lines[part] for entry in entries if split in (None, entry.split))
+            for kind, entries in library.noise.kinds.items() for part in (0, 1) for split in (None, "dev", "test")
+        }  # fmt: skip
         said = (line for kind in library.noise.kinds.values() for entry in kind for line in entry.lines)
         self.incidental = {named for line in said for named in self.named(plain(every_word(line.say)).split())}
 
@@ -173,11 +182,6 @@ class _Reader:
         for row in view.voiced:
             if row["explicitness"] == "implicit" and row["cue_type"] != "end":
                 self.implicit[row["session_id"]].add((row["dimension"], value_id(row["value"])))
-        frames = library.frames
-        self.frames: tuple[CueLine, ...] = (
-            *frames.explicit, *frames.hinted, *frames.served,
-            *frames.explicit_dislikes, *frames.hinted_dislikes, *frames.served_dislikes,
-        )  # fmt: skip
 
     def session(self, session: Row) -> Iterator[Failure]:
         """Yield what is wrong with the noise of one session."""
@@ -238,21 +242,18 @@ class _Reader:
     def _framed(self, turn: Row, text: str, named: set[Named]) -> Iterator[Failure]:
         for dimension, value in sorted(named):
             marked = with_phrase(text, self.library.value(dimension, value).phrase)
-            if PHRASE in marked and any(found(frame.say, marked) for frame in self.frames):
+            if PHRASE in marked and heard_of(self.index.frames, marked):
                 yield Failure(9, "noise holds a frame with a value", place=turn["turn_id"], detail=f"{dimension}={value}")
 
     def _disclaimed(self, turn: Row, kind: str, named: set[Named]) -> Named | tuple[()] | None:
         """Return the value that the turn's catalog line speaks of (empty if it has no place for one), or None if it is no such line."""
-        part = 0 if turn["role"] == "user" else 1
-        lines = [entry.lines[part] for entry in self.library.noise.kinds.get(kind, ()) if self.split in (None, entry.split)]
+        lines = self.index.noise.get((kind, 0 if turn["role"] == "user" else 1, self.split), ())
         text = plain(turn["content"])
         for slipped in (False, True):
             for dimension, value in self.index.nearly_said(text) if slipped else sorted(named):
                 phrase = self.library.value(dimension, value).phrase
-                marked = with_phrase(text, phrase)
-                for line in lines:
-                    match = slip_match(line.say, text, phrase) if slipped else search(line.say, marked)
-                    if match and not self._says_more(match):
+                for line, match in _slip_matches(lines, text, phrase) if slipped else matches(lines, with_phrase(text, phrase)):
+                    if not self._says_more(match):
                         return (dimension, value) if "{phrase}" in line.say else ()
         return None
 
@@ -265,6 +266,12 @@ class _Reader:
     def _named(self, text: str) -> set[Named]:
         """Return the values that plain text names; names of people and places name none ("Louis from next door", "Station Road")."""
         return self.index.named(self.proper.sub(" _ ", text).split())
+
+
+def _slip_matches(lines: tuple[Line, ...], text: str, phrase: str) -> Iterator[tuple[Line, re.Match[str]]]:
+    for line in lines:
+        if match := slip_match(line.say, text, phrase):
+            yield line, match
 
 
 def _pet_pattern(phrases: Sequence[str]) -> re.Pattern[str]:

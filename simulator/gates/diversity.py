@@ -91,7 +91,6 @@ def summary(view: PersonaView, library: Library) -> dict[str, Any]:
     return {
         "split": view.tasks[0].row["split"] if view.tasks else None,
         "tasks": [task_key(task) for task in view.tasks],
-        "sessions_again": sum(1 for failure in check(view, library) if failure.reason == "a session repeats"),
         "cues": "".join(sorted({short_hash(text, WORDING) for text in _spans(view)})),
         "noise": "".join(said[:NOISE_KEPT]),
         "instructions": "".join(short_hash(plain(task.row["instruction"]), WORDING) for task in view.tasks),
@@ -143,11 +142,10 @@ def population(summaries: Sequence[Mapping[str, Any]], expected: Mapping[str, An
 
 def _duplicates(parts: Sequence[Mapping[str, Any]], out: Findings) -> None:
     counts = Counter(key for part in parts for key in part["tasks"])
-    again = {"tasks_again": counts.total() - len(counts), "sessions_again": sum(part["sessions_again"] for part in parts)}
-    for name, count in again.items():
-        out.measured[name], out.limits[name] = count, 0.0
-        if count:
-            out.failures.append(f"{count} {name.removesuffix('_again')} stand twice")
+    again = counts.total() - len(counts)
+    out.measured["tasks_again"], out.limits["tasks_again"] = again, 0.0
+    if again:
+        out.failures.append(f"{again} tasks stand twice")
 
 
 def _shared_wordings(parts: Sequence[Mapping[str, Any]], out: Findings) -> None:

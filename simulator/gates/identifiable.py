@@ -8,7 +8,7 @@ from __future__ import annotations
 import datetime as dt
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
@@ -25,6 +25,7 @@ from simulator.gates.view import PersonaView, TaskView, wanted_value
 class Voice:
     """What one turn voices, as the observer sees it."""
 
+    turn: str
     at: dt.datetime
     dimension: str
     holder: str
@@ -46,21 +47,23 @@ class Belief:
     short: bool
 
 
-def voices_of(view: PersonaView, flips: Mapping[str, str] | None = None) -> list[Voice]:
-    """Return everything voiced, in time order; ``flips`` gives edited turns another value (None: removed is ``""``)."""
-    out = []
-    for row in view.voiced:
-        value = value_id(row["value"])
-        if flips is not None and row["turn_id"] in flips and row["cue_type"] != "end":
-            value = flips[row["turn_id"]]
-        if not value:
-            continue
-        out.append(Voice(
-            at=view.at[row["turn_id"]], dimension=row["dimension"], holder=row["holder"], scope=row["scope"], value=value,
-            strength=row["strength"], short=row["horizon"] == "short", onset=_time(row["onset"]), end=_time(row["end"]),
-            ends=row["cue_type"] == "end",
-        ))  # fmt: skip
+def voices_of(view: PersonaView) -> list[Voice]:
+    """Return everything voiced, in time order."""
+    out = [
+        Voice(
+            turn=row["turn_id"], at=view.at[row["turn_id"]], dimension=row["dimension"], holder=row["holder"], scope=row["scope"],
+            value=value_id(row["value"]), strength=row["strength"], short=row["horizon"] == "short",
+            onset=_time(row["onset"]), end=_time(row["end"]), ends=row["cue_type"] == "end",
+        )
+        for row in view.voiced
+    ]  # fmt: skip
     return sorted(out, key=lambda voice: voice.at)
+
+
+def flipped(voices: Sequence[Voice], flips: Mapping[str, str]) -> list[Voice]:
+    """Return the voices of a twin: edited turns voice another value, or nothing more (``""``)."""
+    out = [voice if voice.ends or voice.turn not in flips else replace(voice, value=flips[voice.turn]) for voice in voices]
+    return [voice for voice in out if voice.value]
 
 
 def _time(text: str | None) -> dt.datetime | None:
@@ -183,8 +186,7 @@ def check(view: PersonaView, library: Library) -> Iterator[Failure]:
     for task in view.tasks:
         yield from _compare(Observer(voices, task, library), task, task.constraints, library, "")
         if task.twin and task.twin_solution:
-            flips = _flips(task, library)
-            twin_voices = voices_of(view, flips)
+            twin_voices = flipped(voices, _flips(task, library))
             yield from _compare(Observer(twin_voices, task, library), task, task.twin_solution["constraints"], library, "twin: ")
 
 

@@ -19,7 +19,7 @@ from scenarios.text.dimensions import dimension_spec
 from simulator.gates import shallow
 from simulator.gates.failure import Failure
 from simulator.gates.limits import chi_square_tail, exceeds
-from simulator.gates.probes import Choice, choices_of
+from simulator.gates.probes import Choice
 from simulator.gates.shallow import Case
 from simulator.gates.sides import record_of, sides_of
 from simulator.gates.verdict import Findings, Verdict
@@ -39,7 +39,7 @@ Row = Mapping[str, Any]
 def check(view: PersonaView, library: Library) -> Iterator[Failure]:
     """Yield every gold value that is named where the agent reads."""
     for task in view.tasks:
-        choices = choices_of(task.graded, task.entities, library)
+        choices = task.choices(library)
         places = [
             ("instruction", [str(task.row["instruction"])]),
             ("context", list(_strings({key: value for key, value in task.context.items() if key not in ("now", "viewed")}))),
@@ -118,7 +118,7 @@ def summary(view: PersonaView, library: Library) -> list[dict[str, Any]]:
     out = []
     for task in view.tasks:
         if task.row["action_kind"] != "text" and task.missing is None:
-            sides = sides_of(task, choices_of(task.graded, task.entities, library))
+            sides = sides_of(task, task.choices(library))
             records = {name: record_of(side, str(task.row["instruction"])) for name, side in sides.items()}
             out.append({"task": task.task_id, "sides": records})
     return out

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from scenarios.library import Library
 from simulator.gates import distractors, diversity, evidence, identifiable, leak, references, solvable, time, vacuous, voiced
 from simulator.gates.failure import Failure
 from simulator.gates.verdict import Verdict
-from simulator.gates.view import PersonaView, Row, view_of
+from simulator.gates.view import PersonaView
 
 InstanceGate = Callable[[PersonaView, Library], Iterator[Failure]]
 INSTANCE_GATES: tuple[tuple[int, str, InstanceGate], ...] = (
@@ -32,11 +32,6 @@ def check_view(view: PersonaView, library: Library, only: tuple[int, ...] = ()) 
     """Return what the instance gates refuse; ``only`` narrows them."""
     gates = [gate for number, _, gate in INSTANCE_GATES if not only or number in only]
     return [failure for gate in gates for failure in gate(view, library)]
-
-
-def check_persona(tables: Mapping[str, Sequence[Row]], library: Library, only: tuple[int, ...] = ()) -> list[Failure]:
-    """Return what the instance gates refuse in one persona's rows, given by table name."""
-    return check_view(view_of(tables), library, only)
 
 
 def all_verdicts(failures: Iterable[Failure], population: Sequence[Verdict]) -> list[Verdict]:

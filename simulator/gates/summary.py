@@ -11,7 +11,6 @@ from typing import Any
 
 from scenarios.library import Library
 from simulator.gates import counts, diversity, leak, vacuous, voiced
-from simulator.gates.probes import choices_of
 from simulator.gates.shallow import slots_of
 from simulator.gates.view import PersonaView, TaskView
 
@@ -39,5 +38,5 @@ def _task(task: TaskView, library: Library) -> dict[str, Any]:
         "split": task.row["split"],
         "missing": task.missing is not None,
         "challenges": list(task.solution["challenges"]),
-        "slots": slots_of(task, choices_of(task.graded, task.entities, library)),
+        "slots": slots_of(task, task.choices(library)),
     }

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 from zoneinfo import ZoneInfo
 
 from scenarios.library import Library
@@ -44,16 +45,26 @@ def check(view: PersonaView, library: Library) -> Iterator[Failure]:
 
 
 def _named_days(text: str, said: dt.date, place: str, task_id: str | None) -> Iterator[Failure]:
+    for named, weekday, day, ending in _days_in(text):
+        if not _exists(weekday, day, said):
+            yield Failure(2, "a day named in text does not exist", task_id, place, f"'{named}' said on {said}")
+        if ending != ("th" if 10 <= day <= 20 else {1: "st", 2: "nd", 3: "rd"}.get(day % 10, "th")):
+            yield Failure(2, "a day has the wrong ending", task_id, place, named)
+
+
+@lru_cache(maxsize=16384)
+def _days_in(text: str) -> tuple[tuple[str, int, int, str], ...]:
+    """Return the days that a text names: as written, weekday (Monday 0), day of the month, ending."""
     if "day the " not in text.lower():
-        return
-    for match in _NAMED.finditer(text):
-        weekday, day = _DAYS.index(match.group(1).lower()), int(match.group(2))
-        days = (said + dt.timedelta(days=shift) for shift in range(-PAST, FUTURE + 1))
-        if not any(date.day == day and date.weekday() == weekday for date in days):
-            yield Failure(2, "a day named in text does not exist", task_id, place, f"'{match.group(0)}' said on {said}")
-        suffix = "th" if 10 <= day <= 20 else {1: "st", 2: "nd", 3: "rd"}.get(day % 10, "th")
-        if match.group(3).lower() != suffix:
-            yield Failure(2, "a day has the wrong ending", task_id, place, match.group(0))
+        return ()
+    return tuple((m.group(0), _DAYS.index(m.group(1).lower()), int(m.group(2)), m.group(3).lower()) for m in _NAMED.finditer(text))
+
+
+@lru_cache(maxsize=16384)
+def _exists(weekday: int, day: int, said: dt.date) -> bool:
+    """Whether such a day lies near the one on which it was said."""
+    days = (said + dt.timedelta(days=shift) for shift in range(-PAST, FUTURE + 1))
+    return any(date.day == day and date.weekday() == weekday for date in days)
 
 
 def _task_order(view: PersonaView) -> Iterator[Failure]:

@@ -24,7 +24,7 @@ from scenarios.writer import brief_of
 from simulator.gates import shallow
 from simulator.gates.failure import Failure
 from simulator.gates.limits import exceeds
-from simulator.gates.probes import MISREADINGS, PROBES, Situation, misread, realise, situation_of, user_words
+from simulator.gates.probes import MISREADINGS, PROBES, Situation, misread, realise, user_words
 from simulator.gates.shallow import Case, right_levels
 from simulator.gates.verdict import Findings, Verdict
 from simulator.gates.view import PersonaView, TaskView
@@ -44,7 +44,7 @@ Row = Mapping[str, Any]
 def check(view: PersonaView, library: Library) -> Iterator[Failure]:
     """Yield the tasks that are solved by what must never solve them: limits of 0 % hold for each task."""
     for task in view.tasks:
-        situation = situation_of(task.graded, task.entities, library)
+        situation = Situation(task.graded, task.entities, task.choices(library), {})
         if task.missing is None:
             for name in NEVER:
                 if _passes(task, PROBES[name](situation, _stream(task, name))):
@@ -64,7 +64,7 @@ def summary(view: PersonaView, library: Library) -> list[dict[str, Any]]:
         before = [s for s in view.sessions[seen:] if view.at[s["turns"][0]["turn_id"]] < task.issued]
         words.update(user_words(before))
         seen += len(before)
-        situation = situation_of(task.graded, task.entities, library, words)
+        situation = Situation(task.graded, task.entities, task.choices(library), words)
         probed = {name: _passes(task, probe(situation, _stream(task, name))) for name, probe in PROBES.items()}
         found: dict[str, Any] = {"task": task.task_id, "passes": probed | _misread(task, situation, library)}
         if task.row["action_kind"] == "text":
@@ -82,9 +82,16 @@ def _passes(task: TaskView, actions: Sequence[Row]) -> int:
 
 
 def _misread(task: TaskView, situation: Situation, library: Library) -> dict[str, int]:
-    """Follow each wrong reading on the must slots (a prefer may be violated) and return whether it passes."""
+    """Follow each wrong reading on the must slots (a prefer may be violated) and return whether it passes; done once a task."""
     if task.missing is not None:
         return {}
+    if "misread" not in task.memo:
+        task.memo["misread"] = _follow_misreadings(task, situation, library)
+    found: dict[str, int] = task.memo["misread"]
+    return found
+
+
+def _follow_misreadings(task: TaskView, situation: Situation, library: Library) -> dict[str, int]:
     right = {}
     musts = {constraint["dimension"] for constraint in task.constraints if constraint["strength"] == "must"}
     for constraint in task.constraints:

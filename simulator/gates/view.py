@@ -5,13 +5,14 @@ from __future__ import annotations
 import datetime as dt
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from typing import Any
 
 from scenarios.library import Library
 from scenarios.models import Dimension, Scenario
 from scenarios.text.dimensions import dimension_spec
+from simulator.gates.probes import Choice, choices_of
 
 Row = Mapping[str, Any]
 
@@ -49,6 +50,10 @@ class PersonaView:
         """The time of each turn."""
         return {key: dt.datetime.fromisoformat(turn["at"]) for key, turn in self.turns.items()}
 
+    def over(self, sessions: Sequence[Row], annotations: Sequence[Row]) -> PersonaView:
+        """Return the view of the same tasks over another history, such as one with noise."""
+        return replace(self, sessions=sessions, annotations=annotations)
+
     @cached_property
     def voiced(self) -> list[Row]:
         """Annotations that voice something."""
@@ -70,6 +75,14 @@ class TaskView:
     rivals: Mapping[str, Mapping[str, str]]
     twin: Row | None
     twin_solution: Mapping[str, Any] | None
+    memo: dict[str, Any] = field(default_factory=dict, init=False)
+
+    def choices(self, library: Library) -> tuple[Choice, ...]:
+        """Return the slots that the action exposes (read off once, for several gates)."""
+        if "choices" not in self.memo:
+            self.memo["choices"] = choices_of(self.graded, self.entities, library)
+        found: tuple[Choice, ...] = self.memo["choices"]
+        return found
 
     @property
     def task_id(self) -> str:

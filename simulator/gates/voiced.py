@@ -17,7 +17,7 @@ from scenarios.decoding_record import LEAST_RIGHT, read_record, review
 from scenarios.library import Library, load_library
 from scenarios.line import CueLine, Line
 from scenarios.models import Dimension, Value
-from simulator.gates.clauses import found, heard_of, plain, plain_words, slip_match, with_phrase
+from simulator.gates.clauses import heard_of, plain, plain_words, slip_match, with_phrase
 from simulator.gates.evidence import value_id
 from simulator.gates.failure import Failure
 from simulator.gates.verdict import Findings, Verdict
@@ -43,12 +43,10 @@ class Listener:
         if row["cue_type"] == "behaviour":
             return self._log_reason(row, value, content)
         core = content if span is None else content[span[0] : span[1]]
-        lines, text = lines_of(row, dimension, value, self.library), plain(core)
-        marked = with_phrase(text, value.phrase)
-        heard = [line for line in lines if found(line.say, marked)]
+        banks, text = banks_of(row, dimension, value, self.library), plain(core)
+        heard = _heard(banks, with_phrase(text, value.phrase))
         if not heard:
-            whole = with_phrase(plain(content), value.phrase)
-            covered = not any(found(line.say, whole) for line in lines)
+            covered = not _heard(banks, with_phrase(plain(content), value.phrase))
             return "the decisive clause is missing" if covered else "the span does not cover the decisive clause"
         if row["holder"] != "self" and plain_words(row["holder"]) not in text:
             return "the holder is not named"
@@ -57,7 +55,7 @@ class Listener:
     def _log_reason(self, row: Row, value: Value, content: str) -> str | None:
         event, _, rest = content.partition(": ")
         text = plain(rest)
-        heard = [line for line in value.logs if line.event == event and found(line.say, text)]
+        heard = [line for line in heard_of(value.logs, text) if line.event == event]
         if not heard:
             return "the decisive clause is missing"
         if row["strength"] != "prefer":
@@ -95,9 +93,9 @@ class Listener:
         event = load_life_events().get(self.causes.get(row["entry_id"], "").partition("event:")[2])
         if event is None:
             return False
-        lines: Sequence[Line] = getattr(event, field)
+        lines: tuple[Line, ...] = getattr(event, field)
         text = plain(content)
-        heard = [line for line in lines if found(line.say, text)] or [line for line in lines if slip_match(line.say, text)]
+        heard = heard_of(lines, text) or [line for line in lines if slip_match(line.say, text)]
         return bool(heard) and self._own(heard)
 
     def end_reason(self, row: Row, content: str) -> str | None:
@@ -109,24 +107,28 @@ class Listener:
         if row["horizon"] == "short":
             return None if self._tells(row, core, "ends") else "the end of the life event is not said"
         text, topic = plain(core), plain(self.library.dimensions[row["dimension"]].label)
-        heard = [line for line in self.library.plain.expiry if found(line.say, text)]
+        heard = heard_of(self.library.plain.expiry, text)
         if not heard or topic not in text:
             return "the end of the preference is not said"
         return None if self._own(heard) else "the line is of the other split"
 
 
-def lines_of(row: Row, dimension: Dimension, value: Value, library: Library) -> list[CueLine]:
+def banks_of(row: Row, dimension: Dimension, value: Value, library: Library) -> list[tuple[CueLine, ...]]:
     """Return the lines that can voice a value as the annotation says: its own, and the frames where it is named."""
     served = row["holder"] != "self"
-    own = list(value.served if served else value.cues)
+    own = value.served if served else value.cues
     if row["explicitness"] == "implicit":
-        return own
+        return [own]
     frames, dislikes = library.frames, dimension.polarity == "dislikes"
     if served:
-        return [*own, *(frames.served_dislikes if dislikes else frames.served)]
+        return [own, frames.served_dislikes if dislikes else frames.served]
     if dislikes:
-        return [*own, *frames.explicit_dislikes, *frames.hinted_dislikes]
-    return [*own, *frames.explicit, *frames.hinted]
+        return [own, frames.explicit_dislikes, frames.hinted_dislikes]
+    return [own, frames.explicit, frames.hinted]
+
+
+def _heard(banks: Sequence[tuple[CueLine, ...]], text: str) -> list[CueLine]:
+    return [line for bank in banks for line in heard_of(bank, text)]
 
 
 def line_of(row: Row, view: PersonaView, library: Library) -> Line | None:
@@ -137,10 +139,9 @@ def line_of(row: Row, view: PersonaView, library: Library) -> Line | None:
     if row["cue_type"] == "behaviour":
         event, _, rest = content.partition(": ")
         text = plain(rest)
-        return next((log for log in value.logs if log.event == event and found(log.say, text)), None)
+        return next((log for log in heard_of(value.logs, text) if log.event == event), None)
     marked = with_phrase(plain(content[row["span_start"] : row["span_end"]]), value.phrase)
-    heard = [line for line in lines_of(row, dimension, value, library) if line.strength == row["strength"] and found(line.say, marked)]
-    return heard[0] if heard else None
+    return next((line for line in _heard(banks_of(row, dimension, value, library), marked) if line.strength == row["strength"]), None)
 
 
 def check(view: PersonaView, library: Library) -> Iterator[Failure]:

@@ -34,7 +34,7 @@ def made_personas(library: Library) -> list[Tables]:
     """Rows of four personas with two api tasks each; copy them before changing anything."""
     config, _ = split_config(composed("generate", list(SAMPLE)))
     factory = PersonaFactory(config, Materials(library, load_population(), load_life_events()))
-    return [factory.make(index)[0].tables() for index in range(config.benchmark.personas)]
+    return [factory.make(index).bundle.tables() for index in range(config.benchmark.personas)]
 
 
 @pytest.fixture
