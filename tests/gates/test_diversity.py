@@ -139,6 +139,7 @@ def test_one_task_of_two_personas(summaries):
     assert verdict(summaries).failures == ("1 tasks stand twice",)
 
 
+@pytest.mark.parametrize("field", ["cues", "noise", "instructions"])
 def test_a_wording_shared_between_the_splits(summaries, field):
     dev = next(s["diversity"] for s in summaries if s["diversity"]["split"] == "dev")
     test = next(s["diversity"] for s in summaries if s["diversity"]["split"] == "test")

@@ -148,7 +148,7 @@ def test_rules_point_at_gold_that_stands_out(view, library):
     price = next(key for key, value in task.entities[0].items() if isinstance(value, float))
     task.entities[gold][price] = -5.0
     task = view.tasks[0]
-    task.row["instruction"] = "Something from the zanzibar quarter"
+    task.row["instruction"] = "Zanzibar, please"
     task.entities[gold]["name"] += " zanzibar"
     _, found = records(view, library)
     rules = found["entity"]["rules"]

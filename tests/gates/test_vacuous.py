@@ -3,7 +3,6 @@
 import dataclasses
 import json
 import random
-from dataclasses import replace
 from collections import Counter
 
 import pytest
@@ -261,7 +260,7 @@ def test_a_stale_style_is_written_and_fails(text_task, writing):
     assert list(vacuous.check(view_with(text_task), writing)) == []
     (found,) = vacuous.summary(view_with(text_task), writing)
     assert found["passes"]["stale"] == 0
-    assert reasons(view_with(replace(text_task, rivals={})), writing) == {"stale passes"}
+    assert reasons(view_with(dataclasses.replace(text_task, rivals={})), writing) == {"stale passes"}
 
 
 def test_few_texts_are_written_for_a_task(text_task, writing, monkeypatch):
