@@ -26,7 +26,7 @@ check: $(STAMP)
 	@$(BIN)/iba scenarios check
 
 bench: $(STAMP)
-	@$(BIN)/python -m tests.bench $(ARGS)
+	@$(BIN)/python tests/bench $(ARGS)
 
 clean:
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache

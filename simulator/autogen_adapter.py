@@ -1,14 +1,13 @@
-"""The only module that imports AutoGen: voices as `BaseChatAgent`, and our own loop over n of them.
+"""The simulator's only module that imports AutoGen: voices as `BaseChatAgent`, and our own loop over n of them.
 
 A team (`RoundRobinGroupChat`) costs 1.3 ms a turn and turns errors into text; calling agents in turn order costs a few microseconds and keeps errors typed.
 """
 
 from __future__ import annotations
 
-import asyncio
 import datetime as dt
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, Protocol
 
 os.environ.setdefault("AUTOGEN_DISABLE_RUNTIME_TRACING", "true")
@@ -30,7 +29,8 @@ class Beat(Protocol):
 
 
 _NO_CLOCK = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)  # turns get their times and ids from the calendar, not from AutoGen
-Speaker = Callable[[Any, Sequence[str]], Said]
+Heard = tuple[str, str]  # who said it (the voice's name, which is its role), and what
+Speaker = Callable[[Any, Sequence[Heard]], Awaitable[Said]]
 
 
 class Voice(BaseChatAgent):
@@ -41,7 +41,7 @@ class Voice(BaseChatAgent):
         self.speaker = speaker
         self.beat: Beat | None = None
         self.said: Said | None = None
-        self.heard: list[str] = []
+        self.heard: list[Heard] = []
 
     @property
     def produced_message_types(self) -> Sequence[type[BaseChatMessage]]:
@@ -51,9 +51,9 @@ class Voice(BaseChatAgent):
     async def on_messages(self, messages: Sequence[BaseChatMessage], cancellation_token: CancellationToken) -> Response:
         """Take in what was said since the last turn and say the beat at hand."""
         assert self.beat is not None
-        self.heard.extend(message.to_text() for message in messages)
-        self.said = self.speaker(self.beat, self.heard)
-        self.heard.append(self.said.text)
+        self.heard.extend((message.source, message.to_text()) for message in messages)
+        self.said = await self.speaker(self.beat, self.heard)
+        self.heard.append((self.name, self.said.text))
         return Response(chat_message=TextMessage(content=self.said.text, source=self.name, id="", created_at=_NO_CLOCK))
 
     async def on_reset(self, cancellation_token: CancellationToken) -> None:
@@ -61,7 +61,8 @@ class Voice(BaseChatAgent):
         self.heard.clear()
 
 
-async def _converse(script: Sequence[Beat], speakers: Mapping[str, Speaker]) -> list[Said]:
+async def converse(script: Sequence[Beat], speakers: Mapping[str, Speaker]) -> list[Said]:
+    """Hold one conversation and return what was said, beat by beat."""
     voices = {role: Voice(role, speaker) for role, speaker in speakers.items()}
     unheard: dict[str, list[BaseChatMessage]] = {role: [] for role in voices}
     token, out = CancellationToken(), []
@@ -76,12 +77,3 @@ async def _converse(script: Sequence[Beat], speakers: Mapping[str, Speaker]) -> 
         assert voice.said is not None
         out.append(voice.said)
     return out
-
-
-def converse_all(scripts: Sequence[Sequence[Beat]], speakers: Mapping[str, Speaker]) -> list[list[Said]]:
-    """Hold the conversations one after the other and return what was said, beat by beat."""
-
-    async def run() -> list[list[Said]]:
-        return [await _converse(script, speakers) for script in scripts]
-
-    return asyncio.run(run())

@@ -5,13 +5,10 @@ from __future__ import annotations
 import datetime as dt
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
 
-
-class Section(BaseModel):
-    """Base of the config sections: frozen, unknown keys refused."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
+from iba_bench.models.config import ModelConfig
+from iba_bench.section import Section
 
 
 class BenchmarkConfig(Section):
@@ -69,12 +66,6 @@ class DriftConfig(Section):
     states: float = Field(ge=0, le=1, description="share of scenarios with a life event near their task")
     scoped: float = Field(ge=0, le=1, description="share of scenarios with a scoped entry")
     served: float = Field(ge=0, le=1, description="share of servable scenarios that serve another person")
-
-
-class ModelConfig(Section):
-    """Who finds the words."""
-
-    name: Literal["embedded"]
 
 
 class GenerateConfig(Section):

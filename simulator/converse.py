@@ -10,7 +10,7 @@ from iba_bench.streams import opaque_id, pick, shuffled, stream
 from iba_bench.tokens import count
 from scenarios.environment import entity_name
 from scenarios.models import Scenario
-from simulator.autogen_adapter import converse_all
+from simulator.autogen_adapter import Heard, Speaker, converse
 from simulator.calendar import MINUTE
 from simulator.director import Cue, SessionPlan
 from simulator.history import History, Session, Turn
@@ -37,7 +37,7 @@ class EmbeddedSpeaker:
     def __init__(self, wording: Wording) -> None:
         self.wording = wording
 
-    def __call__(self, beat: ScriptBeat, heard: Sequence[str]) -> Said:
+    async def __call__(self, beat: ScriptBeat, heard: Sequence[Heard]) -> Said:
         """Word one beat; what was heard before is not needed."""
         wording = self.wording
         if beat.ready is not None:
@@ -59,11 +59,11 @@ class Conversations:
     def __init__(self, wording: Wording, address: tuple[object, ...]) -> None:
         self.wording, self.address = wording, address
 
-    def write(self, plans: Sequence[SessionPlan]) -> History:
+    async def write(self, plans: Sequence[SessionPlan]) -> History:
         """Return all clean sessions."""
         scripts = [self._script(plan, number) for number, plan in enumerate(plans)]
-        speaker = EmbeddedSpeaker(self.wording)
-        said = converse_all(scripts, {role: speaker for role in ("user", "assistant", "other", "event")})
+        speakers: dict[str, Speaker] = dict.fromkeys(("user", "assistant", "other", "event"), EmbeddedSpeaker(self.wording))
+        said = [await converse(script, speakers) for script in scripts]
         return History([
             self._session(plan, number, script, words)
             for number, (plan, script, words) in enumerate(zip(plans, scripts, said, strict=True))
@@ -105,7 +105,7 @@ class Conversations:
     def _session(self, plan: SessionPlan, number: int, script: list[ScriptBeat], words: list[Said]) -> Session:
         session_id = opaque_id("s", *self.address, "clean", number)
         turns = [
-            Turn(opaque_id("t", session_id, place), beat.role, said, beat.at, count(said.text), beat.cue)
+            Turn(opaque_id("t", session_id, place), beat.role, said, beat.at, count(said.text), beat.cue, kind=beat.kind, options=beat.options)
             for place, (beat, said) in enumerate(zip(script, words, strict=True))
         ]
         session = Session(session_id, plan.started, plan.kind, plan.scenario, turns)

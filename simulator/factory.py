@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+from typing import TYPE_CHECKING
 
 from iba_bench.errors import InstanceRefused
 from iba_bench.streams import opaque_id, stream
@@ -22,9 +24,9 @@ from simulator.config import GenerateConfig
 from simulator.converse import Conversations
 from simulator.design import Designer
 from simulator.director import Director
-from simulator.gates import NOISE_GATES, check_view
+from simulator.gates import NOISE_GATES, Failure, check_view
 from simulator.gates.view import PersonaView, view_of
-from simulator.history import History, Session
+from simulator.history import History, Session, Turn
 from simulator.noise import NoiseMaker, with_noise
 from simulator.rows import (
     Annotator,
@@ -40,6 +42,9 @@ from simulator.rows import (
 from simulator.tasks import Task
 from simulator.twins import make_twin
 from simulator.wording import Wording
+
+if TYPE_CHECKING:
+    from iba_bench.models.autogen import ChatCompletionClient
 
 PERSONA_ATTEMPTS = 12
 TASK_ATTEMPTS = 10
@@ -92,33 +97,51 @@ class Draft:
     address: tuple[object, ...]
 
 
+def refused_turns(history: History, failures: Sequence[Failure]) -> list[tuple[Turn, Failure]]:
+    """Return the turns in a model's words that failures stand for: the turn that is named, else its session's, else all."""
+    written = [(session, turn) for session, turn in history.turns() if turn.speaker == "llm"]
+    out: dict[str, tuple[Turn, Failure]] = {}
+    for failure in failures:
+        home = next((s.session_id for s, turn in history.turns() if failure.place in (turn.turn_id, s.session_id)), None)
+        found = [turn for _, turn in written if turn.turn_id == failure.place] or [turn for s, turn in written if s.session_id == home]
+        for turn in found or [turn for _, turn in written]:
+            out.setdefault(turn.turn_id, (turn, failure))
+    if not out:
+        raise InstanceRefused(f"rewording: {failures[0]}")
+    return list(out.values())
+
+
 class PersonaFactory:
     """Makes personas, one index at a time; holds nothing between them but the materials."""
 
-    def __init__(self, config: GenerateConfig, materials: Materials) -> None:
-        self.config, self.materials = config, materials
+    def __init__(self, config: GenerateConfig, materials: Materials, clients: Mapping[str, ChatCompletionClient] = MappingProxyType({})) -> None:
+        self.config, self.materials, self.clients = config, materials, clients
 
-    def make(self, index: int) -> Made:
+    async def make(self, index: int) -> Made:
         """Return persona ``index``.
 
-        Everything is built and gated on the clean history, so that it is equal at all noise levels; noise is laid over at the end.
+        Everything is built and gated on the clean history, so that it is equal at all noise levels; then models, if there are any, say it anew, and it is gated
+        again; noise is laid over at the end.
 
         Raises:
             InstanceRefused: if no attempt gives a fair persona; the last reason.
+            CallFailed: if a model's endpoint fails.
         """
         tally, refusal = Tally(), InstanceRefused("no_attempt")
         for attempt in range(PERSONA_ATTEMPTS):
             try:
-                draft = self._draft(index, attempt)
+                draft = await self._draft(index, attempt)
                 clean, view = self._gated(draft, tally)
             except InstanceRefused as error:
                 refusal = error
                 tally.refused[f"persona:{error.reason}"] += 1
                 continue
+            if self.clients:
+                clean, view = await self._reworded(draft, tally)
             return self._noisy(draft, clean, view, tally)
         raise refusal
 
-    def _draft(self, index: int, attempt: int) -> Draft:
+    async def _draft(self, index: int, attempt: int) -> Draft:
         config, materials = self.config, self.materials
         persona_id = opaque_id("p", config.seed, index)
         address = (config.seed, persona_id, attempt)
@@ -130,9 +153,31 @@ class PersonaFactory:
         served = frozenset(focus.served.mention for focus in design.foci if focus.served)
         split = "dev" if index % 10 == 0 else "test"
         wording = Wording(persona, materials.library, calendar, config.cues, config.history.chattiness, split, address, served)
-        history = Conversations(wording, address).write(plans)
+        history = await Conversations(wording, address).write(plans)
         compiler = Compiler(wording, design, history, address)
         return Draft(persona, history, wording, compiler, calendar, compiler.compile(), address)
+
+    async def _reworded(self, draft: Draft, tally: Tally) -> tuple[Bundle, PersonaView]:
+        """Have the history said anew; a turn that a gate names, or else its session, gets the catalogs' words back."""
+        from simulator.rewording import Rewording, Worded
+
+        catalog = {turn.turn_id: turn.said for _, turn in draft.history.turns()}
+        worded = await Rewording(draft.persona, self.materials.library, self.clients, self.config.model.tries).reword(draft.history)
+        for _, turn in draft.history.turns():
+            if turn.turn_id in worded:
+                worded[turn.turn_id].put(turn)
+        while True:
+            try:
+                bundle = self._with_tasks(draft, self._history_rows(draft, draft.history.sessions))
+                view = view_of(bundle.tables())
+                failures = check_view(view, self.materials.library)
+            except InstanceRefused as error:
+                failures = [Failure(11, error.reason)]
+            if not failures:
+                return bundle, view
+            for turn, failure in refused_turns(draft.history, failures):
+                tally.refused[f"rewording, gate {failure.gate}: {failure.reason}"] += 1
+                Worded(catalog[turn.turn_id], turn.tries, f"gate {failure.gate}: {failure.reason}").put(turn)
 
     def _noisy(self, draft: Draft, clean: Bundle, view: PersonaView, tally: Tally) -> Made:
         """Lay the noise over the clean rows; an exchange that a gate refuses is drawn again, the clean side stays."""

@@ -11,7 +11,15 @@ from simulator.wording import Said
 
 @dataclass(slots=True)
 class Turn:
-    """One turn: who said what when, and what stands behind it."""
+    """One turn: who said what when, and what stands behind it.
+
+    Attributes:
+        kind: What it does: opening, offer, ask, answer, cue, acknowledgement, partner, closing, farewell, log.
+        options: Names of the environment's entities that an offer is about, or two empty strings.
+        speaker: Who found the words: ``embedded``, or the model's name.
+        tries: Wordings that were asked for.
+        fallback: Why the catalogs' words stand although a model was asked, or None.
+    """
 
     turn_id: str
     role: str
@@ -20,6 +28,11 @@ class Turn:
     tokens: int
     cue: Cue | None = None
     noise_kind: str | None = None
+    kind: str = ""
+    options: tuple[str, str] = ("", "")
+    speaker: str = "embedded"
+    tries: int = 1
+    fallback: str | None = None
 
     @property
     def content(self) -> str:

@@ -18,7 +18,7 @@ from simulator.twins import Twin
 Row = dict[str, Any]
 _NOTHING: Row = dict.fromkeys((
     "cue_id", "entry_id", "dimension", "scope", "value", "polarity", "strength", "horizon", "holder", "onset", "end",
-    "cue_type", "explicitness", "noise_kind", "injector", "span_start", "span_end", "fallback_reason",
+    "cue_type", "explicitness", "noise_kind", "injector", "span_start", "span_end",
 ))  # fmt: skip
 
 
@@ -124,7 +124,7 @@ class Annotator:
         span = turn.said.span or (None, None)
         row: Row = {
             "turn_id": turn.turn_id, "session_id": session.session_id, "persona_id": self.persona_id, **_NOTHING,
-            "speaker": "embedded", "tries": 1,
+            "speaker": turn.speaker, "tries": turn.tries, "fallback_reason": turn.fallback,
         }  # fmt: skip
         if turn.noise_kind:
             row |= {"noise_kind": turn.noise_kind, "injector": "noise", "span_start": span[0], "span_end": span[1]}

@@ -100,7 +100,7 @@ def _shards(config: GenerateConfig, folder: Path, workers: int) -> list[dict[str
     _sweep_up(folder)
     with progress("personas", config.benchmark.personas) as advance:
         advance(sum(record["personas"] for record in records.values()))
-        for record in spread(make_shard, todo, workers, set_up, (config, str(folder))):
+        for record in spread(make_shard, todo, workers, set_up, (config, str(folder), workers)):
             records[record["first"]] = record
             advance(record["personas"])
     return [records[first] for first in numbers]

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import asyncio
 import gc
 import json
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from iba_bench.errors import InstanceRefused
+from iba_bench.models.reply import CallFailed
 from iba_bench.storage import read_json, write_rows, write_text
 from iba_bench.tables import TABLES
+from iba_bench.together import together
 from simulator.config import GenerateConfig
-from simulator.factory import Materials, PersonaFactory
+from simulator.factory import Made, Materials, PersonaFactory
 from simulator.gates.summary import summarise
+
+if TYPE_CHECKING:
+    from iba_bench.models.service import Models
 
 SHARD = 10
 WORK = ".work"
@@ -26,9 +32,12 @@ def shard_numbers(personas: int) -> list[int]:
     return list(range(0, personas, SHARD))
 
 
-def set_up(config: GenerateConfig, folder: str) -> None:
+def set_up(config: GenerateConfig, folder: str, workers: int) -> None:
     """Read the catalogs once per process; they are never garbage, so the collector need not look at them. It runs after each shard."""
-    _state["factory"] = PersonaFactory(config, Materials.load())
+    _state["models"] = _models(config, Path(folder), workers) if config.model.roles else None
+    clients = _state["models"].clients if config.model.roles else {}
+    _state["factory"] = PersonaFactory(config, Materials.load(), clients)
+    _state["runner"] = asyncio.Runner()
     gc.collect()
     gc.freeze()
     gc.disable()
@@ -36,25 +45,65 @@ def set_up(config: GenerateConfig, folder: str) -> None:
     _state["config"] = config
 
 
+def _models(config: GenerateConfig, folder: Path, workers: int) -> Models:
+    from iba_bench.models.service import budget_of, open_models
+
+    record = config.model.record_path(folder.parent)
+    budget = budget_of(config.model, record, folder.name).share(workers)[-1]
+    return open_models(config.model, record, folder.name, budget, workers)
+
+
 def make_shard(first: int) -> dict[str, Any]:
-    """Make, gate and write the shard that begins at persona ``first``; return its record."""
-    config, folder, factory = _state["config"], _state["folder"], _state["factory"]
+    """Make, gate and write the shard that begins at persona ``first``; return its record.
+
+    Raises:
+        UserError: a model's endpoint cannot be used as configured.
+        CheckFailed: it does not answer, or the budget is spent.
+    """
+    config = _state["config"]
+    indices = range(first, min(first + SHARD, config.benchmark.personas))
+    return _written(first, _state["runner"].run(_made(indices)))
+
+
+async def _made(indices: Iterable[int]) -> list[Made | dict[str, Any]]:
+    """Make personas: one after the other, or, where models must be waited for, all at the same time."""
+    models: Models | None = _state["models"]
+    if models is None:
+        return [await _one(index) for index in indices]
+    from iba_bench.models.service import told
+
+    try:
+        return await together(_one(index) for index in indices)
+    except CallFailed as failure:
+        problem = told(failure, _state["config"].model)
+    finally:
+        await models.rest()
+    raise problem
+
+
+async def _one(index: int) -> Made | dict[str, Any]:
+    """Make a persona; one that cannot be made fairly is said so, with the reason."""
+    try:
+        made: Made = await _state["factory"].make(index)
+    except InstanceRefused as error:
+        return {"index": index, "reason": error.reason}
+    return made
+
+
+def _written(first: int, results: Sequence[Made | dict[str, Any]]) -> dict[str, Any]:
+    folder, library = _state["folder"], _state["factory"].materials.library
     rows: dict[str, list[Mapping[str, Any]]] = {name: [] for name in TABLES}
-    tallies, summaries, failed = [], [], []
-    for index in range(first, min(first + SHARD, config.benchmark.personas)):
-        try:
-            made = factory.make(index)
-        except InstanceRefused as error:
-            failed.append({"index": index, "reason": error.reason})
-            continue
-        for name, found in made.bundle.tables().items():
-            rows[name].extend(found)
-        tallies.append(made.tally)
-        summaries.append(summarise(made.view, factory.materials.library))
+    tallies, summaries = [], []
+    for made in results:
+        if isinstance(made, Made):
+            for name, found in made.bundle.tables().items():
+                rows[name].extend(found)
+            tallies.append(made.tally)
+            summaries.append(summarise(made.view, library))
     record = {
         "first": first,
         "personas": len(tallies),
-        "failed": failed,
+        "failed": [made for made in results if not isinstance(made, Made)],
         "refused": dict(sum((tally.refused for tally in tallies), Counter())),
         "tokens": {
             "clean": sum(tally.clean_tokens for tally in tallies),

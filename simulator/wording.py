@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 from iba_bench.streams import pick, shuffled, stream
@@ -46,7 +46,10 @@ class Decks:
 
 @dataclass(slots=True)
 class CueWording:
-    """What a cue turn is made of, besides the value's own clause."""
+    """What a cue turn is made of, besides the value's own clause.
+
+    ``around`` is what a model wrote before and after the clause; it takes the place of lead and tail.
+    """
 
     lead: str
     tail: str
@@ -54,7 +57,7 @@ class CueWording:
     openness: str
     cross: bool
     at: int
-    options: tuple[str, str] = ("", "")
+    around: tuple[str, str] | None = None
 
 
 @dataclass(slots=True)
@@ -180,6 +183,8 @@ class Wording:
 
     def voiced(self, cue: Cue, wording: CueWording, value_id: str) -> Said:
         """Return the cue's turn with ``value_id`` as what it shows (the entry's value, or a twin's)."""
+        if wording.around is not None:
+            return self._within(wording.around, self.voiced(cue, replace(wording, lead="", tail="", around=None), value_id), wording)
         rng = stream(*self.address, "cue", cue.cue_id)
         dimension = self.library.dimensions[cue.entry.dimension]
         line = self._line(cue, wording.openness, dimension, dimension.values[value_id])
@@ -190,6 +195,13 @@ class Wording:
         end = start + len(say) + (len(wording.scope_clause) + 1 if wording.scope_clause else 0)
         text, span = render(self.persona.voice, " ".join(parts), rng, decisive=(start, end))
         return Said(text, span, wording, wording.openness, line.type, line.strength)
+
+    @staticmethod
+    def _within(around: tuple[str, str], said: Said, wording: CueWording) -> Said:
+        """Put a clause alone into what a model wrote around it."""
+        assert said.span is not None
+        before, core = around[0], said.text[slice(*said.span)].rstrip(".!?")
+        return replace(said, text=f"{before}{core}{around[1]}", span=(len(before), len(before) + len(core)), wording=wording)
 
     def _cue_filler(self, cue: Cue, rng: random.Random, dimension: Dimension, value: Value, at: int):  # type: ignore[no-untyped-def]
         holder = cue.entry.holder

@@ -9,8 +9,9 @@ from typing import Any
 
 from pydantic import Field
 
+from iba_bench.section import Section
 from iba_bench.verb import composed, config_help, parse, run_jobs, wants_help
-from simulator.config import GenerateConfig, Section
+from simulator.config import GenerateConfig
 
 
 class Executor(Section):

@@ -5,8 +5,8 @@ from __future__ import annotations
 import sys
 
 from iba_bench.errors import CheckFailed, UserError, near_match
+from iba_bench.section import Section
 from iba_bench.verb import composed, config_help, parse, wants_help
-from simulator.config import Section
 
 COMMANDS = ("check", "push")
 

@@ -11,8 +11,8 @@ from rich.console import Console
 from rich.markup import escape
 
 from iba_bench.errors import UserError
+from iba_bench.section import Section
 from iba_bench.verb import composed, config_help, parse, wants_help
-from simulator.config import Section
 from simulator.folder import require_run
 
 Row = Mapping[str, Any]

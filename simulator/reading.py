@@ -1,0 +1,77 @@
+"""Blind reading: another model says what a turn tells about the user, without knowing what it should tell. It must find just that."""
+
+from __future__ import annotations
+
+from pydantic import BaseModel, ConfigDict
+
+from iba_bench.models.autogen import ChatCompletionClient, LLMMessage, SystemMessage, UserMessage
+from iba_bench.streams import shuffled, stream
+from scenarios.library import Library
+from scenarios.models import Scenario
+from simulator.history import Turn
+from simulator.prompts import prompt
+
+NOT_STATED = ("", "")
+Claim = tuple[str, str]
+
+
+class Reading(BaseModel):
+    """The number of the statement that a message tells."""
+
+    model_config = ConfigDict(extra="forbid")
+    statement: int
+
+
+class BlindReader:
+    """Reads turns with the checker's model."""
+
+    def __init__(self, library: Library, client: ChatCompletionClient) -> None:
+        self.library, self.client = library, client
+
+    async def misreading(self, turn: Turn, scenario: Scenario, text: str, before: str) -> str | None:
+        """Return why a blind reader would take a turn for something else than it is, or None if the reading is right.
+
+        Args:
+            turn: The turn, with the cue that it voices, if any.
+            scenario: What the session is about.
+            text: The wording to be read.
+            before: What was said right before.
+
+        Raises:
+            CallFailed: the checker gave no readable answer.
+        """
+        claims = self._claims(turn, scenario)
+        order = shuffled(stream("reading", turn.turn_id), claims)
+        options = "\n".join(f"{number}. {self._statement(claim)}" for number, claim in enumerate(order, 1))
+        messages: list[LLMMessage] = [
+            SystemMessage(content=prompt("checker")),
+            UserMessage(content=prompt("checked", before=before, message=text, options=options), source="director"),
+        ]
+        result = await self.client.create(messages, json_output=Reading)
+        number = Reading.model_validate_json(str(result.content)).statement
+        read = order[number - 1] if 0 < number <= len(order) else None
+        return None if read == self._told(turn) else self._reason(read, turn)
+
+    @staticmethod
+    def _told(turn: Turn) -> Claim:
+        if turn.cue is None or turn.cue.manner == "end":
+            return NOT_STATED
+        return turn.cue.entry.dimension, turn.cue.entry.value
+
+    def _claims(self, turn: Turn, scenario: Scenario) -> list[Claim]:
+        keys = dict.fromkeys([*([turn.cue.entry.dimension] if turn.cue else []), *self.library.exposed[scenario.scenario]])
+        return [NOT_STATED, *((key, value) for key in keys for value in self.library.dimensions[key].values)]
+
+    def _statement(self, claim: Claim) -> str:
+        if claim == NOT_STATED:
+            return "not stated"
+        dimension = self.library.dimensions[claim[0]]
+        wish = "to be avoided" if dimension.polarity == "dislikes" else "wanted"
+        return f"{dimension.label}: {dimension.values[claim[1]].gloss} ({wish})"
+
+    def _reason(self, read: Claim | None, turn: Turn) -> str:
+        if read is None or read == NOT_STATED:
+            return "a reader does not find in it what the passage tells"
+        if turn.cue is None:
+            return f"a reader takes it to tell something of the customer ({self._statement(read)}); it must tell nothing of the kind"
+        return f"a reader takes it for something else ({self._statement(read)})"
