@@ -6,7 +6,7 @@ A persona is the unit of work and of redraws: a task that a gate refuses is buil
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING
@@ -73,6 +73,7 @@ class Tally:
     clean_tokens: int = 0
     noise_tokens: int = 0
     adversarial_tokens: int = 0
+    words: Counter[str] = field(default_factory=Counter)
 
 
 @dataclass
@@ -111,6 +112,11 @@ def refused_turns(history: History, failures: Sequence[Failure]) -> list[tuple[T
     return list(out.values())
 
 
+def wording_rates(turns: Iterable[Turn]) -> Counter[str]:
+    """Count turns by who found their words: ``try N`` of a model, or the reason for the catalogs' words without what was found."""
+    return Counter(f"try {turn.tries}" if turn.fallback is None else turn.fallback.partition(": ")[0] for turn in turns)
+
+
 class PersonaFactory:
     """Makes personas, one index at a time; holds nothing between them but the materials."""
 
@@ -127,18 +133,26 @@ class PersonaFactory:
             InstanceRefused: if no attempt gives a fair persona; the last reason.
             CallFailed: if a model's endpoint fails.
         """
-        tally, refusal = Tally(), InstanceRefused("no_attempt")
+        tally = Tally()
+        draft, clean, view = await self.settled(index, tally)
+        if self.clients:
+            clean, view = await self._reworded(draft, tally)
+        return self._noisy(draft, clean, view, tally)
+
+    async def settled(self, index: int, tally: Tally) -> tuple[Draft, Bundle, PersonaView]:
+        """Return the first attempt at a persona, in the catalogs' words and without noise, that every gate passes; what was refused is counted.
+
+        Raises:
+            InstanceRefused: if there is none; the last reason.
+        """
+        refusal = InstanceRefused("no_attempt")
         for attempt in range(PERSONA_ATTEMPTS):
             try:
                 draft = await self._draft(index, attempt)
-                clean, view = self._gated(draft, tally)
+                return draft, *self._gated(draft, tally)
             except InstanceRefused as error:
                 refusal = error
                 tally.refused[f"persona:{error.reason}"] += 1
-                continue
-            if self.clients:
-                clean, view = await self._reworded(draft, tally)
-            return self._noisy(draft, clean, view, tally)
         raise refusal
 
     async def _draft(self, index: int, attempt: int) -> Draft:
@@ -174,6 +188,7 @@ class PersonaFactory:
             except InstanceRefused as error:
                 failures = [Failure(11, error.reason)]
             if not failures:
+                tally.words.update(wording_rates(turn for _, turn in draft.history.turns() if turn.turn_id in worded))
                 return bundle, view
             for turn, failure in refused_turns(draft.history, failures):
                 tally.refused[f"rewording, gate {failure.gate}: {failure.reason}"] += 1

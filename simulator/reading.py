@@ -25,7 +25,7 @@ class Reading(BaseModel):
 class BlindReader:
     """Reads turns with the checker's model."""
 
-    def __init__(self, library: Library, client: ChatCompletionClient) -> None:
+    def __init__(self, library: Library, client: ChatCompletionClient | None) -> None:
         self.library, self.client = library, client
 
     async def misreading(self, turn: Turn, scenario: Scenario, text: str, before: str) -> str | None:
@@ -40,17 +40,25 @@ class BlindReader:
         Raises:
             CallFailed: the checker gave no readable answer.
         """
-        claims = self._claims(turn, scenario)
-        order = shuffled(stream("reading", turn.turn_id), claims)
-        options = "\n".join(f"{number}. {self._statement(claim)}" for number, claim in enumerate(order, 1))
-        messages: list[LLMMessage] = [
-            SystemMessage(content=prompt("checker")),
-            UserMessage(content=prompt("checked", before=before, message=text, options=options), source="director"),
-        ]
+        assert self.client is not None
+        asked = UserMessage(content=self._asked(turn, scenario, text, before), source="director")
+        messages: list[LLMMessage] = [SystemMessage(content=prompt("checker")), asked]
         result = await self.client.create(messages, json_output=Reading)
-        number = Reading.model_validate_json(str(result.content)).statement
+        number, order = Reading.model_validate_json(str(result.content)).statement, self._order(turn, scenario)
         read = order[number - 1] if 0 < number <= len(order) else None
         return None if read == self._told(turn) else self._reason(read, turn)
+
+    def question(self, turn: Turn, scenario: Scenario, text: str, before: str) -> str:
+        """Return all that the checker is told."""
+        return prompt("checker") + self._asked(turn, scenario, text, before)
+
+    def _asked(self, turn: Turn, scenario: Scenario, text: str, before: str) -> str:
+        order = enumerate(self._order(turn, scenario), 1)
+        return prompt("checked", before=before, message=text, options="\n".join(f"{n}. {self._statement(claim)}" for n, claim in order))
+
+    def _order(self, turn: Turn, scenario: Scenario) -> list[Claim]:
+        """Return the statements in an order that tells nothing."""
+        return shuffled(stream("reading", turn.turn_id), self._claims(turn, scenario))
 
     @staticmethod
     def _told(turn: Turn) -> Claim:
@@ -73,5 +81,5 @@ class BlindReader:
         if read is None or read == NOT_STATED:
             return "a reader does not find in it what the passage tells"
         if turn.cue is None:
-            return f"a reader takes it to tell something of the customer ({self._statement(read)}); it must tell nothing of the kind"
-        return f"a reader takes it for something else ({self._statement(read)})"
+            return f"a reader takes it to tell something of the customer, and it must tell nothing of the kind: {self._statement(read)}"
+        return f"a reader takes it for something else: {self._statement(read)}"

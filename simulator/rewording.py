@@ -67,13 +67,13 @@ class Rewording:
     Args:
         persona: Whose history it is.
         library: The catalogs.
-        clients: The models of the roles persona, assistant, checker.
+        clients: The models of the roles persona, assistant, checker; none are needed to plan the calls.
         tries: Wordings asked for before the catalogs' is kept.
     """
 
     def __init__(self, persona: Persona, library: Library, clients: Mapping[str, ChatCompletionClient], tries: int) -> None:
         self.persona, self.library, self.clients, self.tries = persona, library, clients, tries
-        self.reader = BlindReader(library, clients["checker"])
+        self.reader = BlindReader(library, clients.get("checker"))
         self.known = " ".join([
             persona.display_name, persona.city, persona.street, *(relation.mention for relation in persona.social),
         ])  # fmt: skip
@@ -89,11 +89,31 @@ class Rewording:
         return {key: worded for found in held for key, worded in found.items()}
 
     async def _session(self, session: Session) -> dict[str, Worded]:
+        beats = self.beats(session)
+        voices = {role: _Voice(self, beats[0].scenario, role) for role in WORDED}
+        await converse(beats, voices)
+        return {key: worded for voice in voices.values() for key, worded in voice.worded.items()}
+
+    def beats(self, session: Session) -> list[Beat]:
+        """Return the turns of a session as they are to be said anew."""
         assert session.scenario is not None
         scenario = self.library.scenarios[session.scenario]
-        voices = {role: _Voice(self, scenario, role) for role in WORDED}
-        await converse([Beat(turn, session, scenario, turn is session.turns[-1]) for turn in session.turns], voices)
-        return {key: worded for voice in voices.values() for key, worded in voice.worded.items()}
+        return [Beat(turn, session, scenario, turn is session.turns[-1]) for turn in session.turns]
+
+    def system(self, beat: Beat) -> str:
+        """Return what the model of a beat's role is told at the start."""
+        return _system(self.persona, beat.scenario, beat.role)
+
+    def direction(self, beat: Beat) -> str:
+        """Return the hidden instruction for a beat."""
+        turn, clause = beat.turn, clause_of(beat.turn)
+        text = _DIRECTIONS["cue" if clause else turn.kind](turn, clause)
+        if turn.role != "user":
+            return text
+        dimensions = dict.fromkeys(other.cue.entry.dimension for other in beat.session.turns if other.cue)
+        words = sorted({name for key in dimensions for value in self.library.dimensions[key].values.values() for name in value.names})
+        words = [word for word in words if word.lower() not in clause.lower()]
+        return f"{text}\n{prompt('forbidden', words=', '.join(words))}" if words else text
 
     def unnamed(self, beat: Beat) -> list[NamePattern]:
         """Return what finds the names of values that a turn must not say.
@@ -125,7 +145,7 @@ class _Voice:
         return worded.said
 
     async def _found(self, beat: Beat, heard: Sequence[Heard]) -> Worded:
-        bounds, reason, messages = self._bounds(beat, heard), "", [*self.messages, UserMessage(content=_direction(beat, self.rewording), source="director")]
+        bounds, reason, messages = self._bounds(beat, heard), "", [*self.messages, UserMessage(content=self.rewording.direction(beat), source="director")]
         for number in range(1, self.rewording.tries + 1):
             try:
                 reason, text = await self._try(beat, bounds, messages)
@@ -191,21 +211,6 @@ def _system(persona: Persona, scenario: Scenario, role: str) -> str:
         "persona", name=persona.first_name, age=f"born in {persona.background.birth_year}", occupation=persona.background.occupation,
         city=persona.city, household=persona.background.household, job=job, voice=voice,
     )  # fmt: skip
-
-
-def _direction(beat: Beat, rewording: Rewording) -> str:
-    """Return the hidden instruction for a turn."""
-    turn, clause = beat.turn, clause_of(beat.turn)
-    text = _DIRECTIONS[turn.kind if not clause else "cue"](turn, clause)
-    if turn.role != "user":
-        return text
-    words = sorted({name for turn_ in beat.session.turns if turn_.cue for name in _names(rewording.library, turn_.cue.entry.dimension)} - {""})
-    allowed = clause.lower()
-    return f"{text}\n{prompt('forbidden', words=', '.join(word for word in words if word.lower() not in allowed))}" if words else text
-
-
-def _names(library: Library, dimension: str) -> list[str]:
-    return [name for value in library.dimensions[dimension].values.values() for name in value.names]
 
 
 def _cue(turn: Turn, clause: str) -> str:

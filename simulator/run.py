@@ -136,10 +136,11 @@ def expectations(config: GenerateConfig, records: Sequence[Mapping[str, Any]]) -
 def manifest_of(config: GenerateConfig, folder: Path, records: Sequence[Mapping[str, Any]], verdicts: Sequence[Verdict],
                 expected: Mapping[str, Any]) -> dict[str, Any]:  # fmt: skip
     """Return the manifest: config, ids, versions, counts, gate verdicts, drops, a sha256 per file."""
-    rows, refused = Counter[str](), Counter[str]()
+    rows, refused, words = Counter[str](), Counter[str](), Counter[str]()
     for record in records:
         rows.update(record["rows"])
         refused.update(record["refused"])
+        words.update(record["words"])
     tokens = expected["tokens"]
     total = max(tokens.get("clean", 0) + tokens.get("noise", 0), 1)
     return {
@@ -158,6 +159,7 @@ def manifest_of(config: GenerateConfig, folder: Path, records: Sequence[Mapping[
         "gates": [verdict.as_dict() for verdict in verdicts],
         "passed": all(verdict.passed for verdict in verdicts),
         "refused": dict(sorted(refused.items())),
+        "words": dict(sorted(words.items())),
         "failed_personas": expected["failed"],
         "expected": {key: value for key, value in expected.items() if key != "failed"},
         "files": {name: digest for record in records for name, digest in sorted(record["files"].items())},

@@ -110,6 +110,7 @@ def _written(first: int, results: Sequence[Made | dict[str, Any]]) -> dict[str, 
             "noise": sum(tally.noise_tokens for tally in tallies),
             "adversarial": sum(tally.adversarial_tokens for tally in tallies),
         },
+        "words": dict(sum((tally.words for tally in tallies), Counter())),
         "files": _write(folder, first, rows),
         "rows": {name: len(found) for name, found in rows.items()},
     }

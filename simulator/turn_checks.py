@@ -88,11 +88,11 @@ def problem_of(text: str, raw: str, bounds: Bounds) -> str | None:
     if bounds.clause:
         place = place_of(bounds.clause, text)
         if place is None:
-            return f"it does not hold this passage once and word for word: \"{bounds.clause}\""
+            return f"it does not hold the passage once and word for word: \"{bounds.clause}\""
         rest = f"{text[: place[0]]} \u00a4 {text[place[1] :]}"
     missing = [name for name in bounds.options if name.lower() not in text.lower()]
     if missing:
-        return f"it does not offer {missing[0]}"
+        return f"it does not offer what it should: {missing[0]}"
     return _form(text, raw, bounds) or _part(text, bounds) or _named(rest, bounds) or _invented(rest, bounds)
 
 
@@ -101,7 +101,7 @@ def _form(text: str, raw: str, bounds: Bounds) -> str | None:
     if not words:
         return "it is empty"
     if words > most:
-        return f"it has {words} words, at most {most} are needed"
+        return f"it is too long: {words} words, at most {most} are needed"
     if _MARKUP.search(raw):
         return "it has markup; write plain text"
     if any(found.lower() not in bounds.draft.lower() for found in _matches(_META, text)):
@@ -126,7 +126,7 @@ def _named(rest: str, bounds: Bounds) -> str | None:
         text = rest
         while found := pattern.search(text):
             if found.group(0).lower() not in draft:
-                return f"it says \"{found.group(0)}\", which must not be said here"
+                return f"it says what must not be said here: \"{found.group(0)}\""
             text = text[found.end() :]
     return None
 
@@ -135,14 +135,14 @@ def _invented(rest: str, bounds: Bounds) -> str | None:
     known = f"{bounds.heard}\n{bounds.draft}\n{bounds.clause}\n{' '.join(bounds.options)}"
     for number in _NUMBER.findall(rest):
         if number not in known:
-            return f"it brings in the number {number}"
+            return f"it brings in a number: {number}"
     lowered = known.lower()
     for found in _matches(_DAY, rest):
         if found.lower() not in lowered:
-            return f"it brings in a time, \"{found}\""
+            return f"it brings in a time: {found}"
     for found in _matches(_NAME, rest):
         if found.strip("'\u2019-").lower().removesuffix("'s").removesuffix("\u2019s") not in lowered:
-            return f"it brings in the name {found}"
+            return f"it brings in a name: {found}"
     return None
 
 

@@ -89,7 +89,7 @@ class ModelClient(ChatCompletionClient):
     def _request(self, messages: Sequence[LLMMessage], tools: Sequence[Tool | ToolSchema], choice: Any, extra: Mapping[str, Any]) -> Request:
         wire = [wired for message in messages for wired in to_wire(message)]
         schemas = tuple(_tool_schema(tool) for tool in tools)
-        named = {"type": "function", "function": {"name": choice.name}} if isinstance(choice, Tool) else choice
+        named = choice if isinstance(choice, str) else {"type": "function", "function": {"name": choice.name}}
         return Request(
             provider=self.model.provider, base_url=self.model.base_url, model=self.model.model, messages=tuple(wire),
             sampling={**self.model.sampling(), **extra}, tools=schemas, tool_choice=named if schemas else None,

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Protocol
 
 from iba_bench.models.budget import Budget
+from iba_bench.models.missed import keep_missed
 from iba_bench.models.pace import Pace
 from iba_bench.models.record import CallRecord
 from iba_bench.models.reply import RETRIED, CallFailed, Reply, Usage
@@ -64,7 +65,8 @@ class Caller:
         if found is not None:
             return found
         if self.transport is None:
-            raise CallFailed("not_recorded", f"the record holds no call {key[:12]} of role {role}")
+            keep_missed(self.record.path, request)
+            raise CallFailed("not_recorded", f"{self.record.path}: the record holds no call {key[:16]} of role {role}")
         if key not in self._flights:
             flight = self._flights[key] = asyncio.ensure_future(self._claimed(key, role, request))
             flight.add_done_callback(lambda _: self._flights.pop(key, None))

@@ -1,8 +1,8 @@
 """The lean transport: OpenAI's chat completions over aiohttp.
 
 One session, no SDK: an SDK's client costs ten times the CPU of the request itself, which at 256 in flight is most of the throughput. The price is that every
-way in which a server can fail is classified here. Two rules hold throughout: whatever comes back ends as a ``Reply`` or a ``CallFailed``, and text that a
-server or a library wrote is masked before it goes into either.
+way in which a server can fail is classified by hand, here and in ``completion``. Two rules hold throughout: whatever comes back ends as a ``Reply`` or a
+``CallFailed``, and text that a server or a library wrote is masked before it goes into either.
 """
 
 from __future__ import annotations
@@ -11,14 +11,24 @@ import json
 import os
 import re
 from collections.abc import Mapping
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any
 
 from iba_bench.errors import UserError
-from iba_bench.models.reply import CallFailed, FailureKind, Reply, ToolCall, Usage
+from iba_bench.models.completion import (
+    TOO_LONG,
+    error_of,
+    kind_of,
+    names_model,
+    parsed,
+    plain,
+    retry_after,
+    split_thought,
+    text_of,
+    tool_calls,
+    usage_of,
+)
+from iba_bench.models.reply import CallFailed, FailureKind, Reply, ToolCall
 from iba_bench.models.request import Request
-from iba_bench.tokens import count
 
 if TYPE_CHECKING:
     import aiohttp
@@ -28,13 +38,7 @@ SHORTEST = 0.001  # seconds; aiohttp takes 0 for no limit
 SHOWN, OPENING = 300, 80  # characters of an error text, of a foreign body
 LONG = 16  # characters from which on a secret is masked in answers too; a placeholder such as "none" must not eat words
 SECRET = 8  # characters from which on a word of a header's value counts as secret
-TO_A_MESSAGE = 4  # tokens around each message
-_TOO_LONG = re.compile(
-    r"context_length_exceeded|exceed_context_size|context[ _-](length|window|size)|maximum model length|longer than the maximum|too many tokens|prompt is too long",
-    re.IGNORECASE,
-)
 MASK = "[key]"
-_STATUS: dict[int, FailureKind] = {401: "auth", 402: "auth", 403: "auth", 404: "not_found", 408: "timeout", 429: "rate_limit"}
 
 
 class HttpTransport:
@@ -123,35 +127,37 @@ class HttpTransport:
         return text if len(text) <= length else text[: length - 1] + "…"
 
     def _refusal(self, request: Request, status: int, headers: Mapping[str, str], raw: bytes) -> CallFailed:
-        code, said = _error_of(_parsed(raw), raw)
-        kind = _kind(status, code, said)
+        code, said = error_of(parsed(raw), raw)
+        kind = kind_of(status, code, said)
         shown = self._shown(said) or "no body"
         message = f"{self.url}: HTTP {status}: {shown}"
         if 300 <= status < 400:
             message = f"{self.url}: HTTP {status}: redirects to {self._shown(headers.get('Location', 'nowhere'))}; set base_url to where it leads"
-        elif kind == "not_found" and _names_model(code, said, request.model):
+        elif kind == "not_found" and names_model(code, said, request.model):
             message = f"{self.url}: no model '{request.model}' ({shown}); set a model that this endpoint lists"
         elif kind == "not_found":
             message = f"{self.url}: HTTP {status} for model '{request.model}': no chat completions at this path ({shown}); base_url usually ends in /v1"
-        return CallFailed(kind, message, status, _retry_after(headers))
+        return CallFailed(kind, message, status, retry_after(headers))
 
     def _reply(self, request: Request, content_type: str, raw: bytes) -> Reply:
-        data = _parsed(raw)
+        data = parsed(raw)
         choices = data.get("choices") if isinstance(data, dict) else None
         if not (isinstance(choices, list) and choices and isinstance(choices[0], dict) and isinstance(choices[0].get("message"), dict)):
             raise self._foreign(content_type, data, raw)
         choice, message = choices[0], choices[0]["message"]
         if choice.get("error") or choice.get("finish_reason") == "error":
-            raise CallFailed("malformed", f"{self.url}: error within the answer: {self._shown(_error_of(choice, raw)[1])}", 200)
-        content, thought = _split_thought(self._clean(_text(message.get("content"))))
-        thoughts = [part for part in (self._clean(_text(message.get("reasoning_content") or message.get("reasoning"))), thought) if part]
-        calls = tuple(ToolCall(*map(self._clean, call)) for call in _tool_calls(message.get("tool_calls")))
+            raise CallFailed("malformed", f"{self.url}: error within the answer: {self._shown(error_of(choice, raw)[1])}", 200)
+        content, thought = split_thought(self._clean(text_of(message.get("content"))))
+        thoughts = [part for part in (self._clean(text_of(message.get("reasoning_content") or message.get("reasoning"))), thought) if part]
+        calls = tuple(ToolCall(*map(self._clean, call)) for call in tool_calls(message.get("tool_calls")))
         finish = self._shown(str(choice.get("finish_reason") or ("tool_calls" if calls else "stop")))
-        usage = _usage(data.get("usage"), request, "".join([*thoughts, content, *(call.name + call.arguments for call in calls)]))
+        usage = usage_of(data.get("usage"), request, "".join([*thoughts, content, *(call.name + call.arguments for call in calls)]))
         if finish == "length":
-            raise CallFailed("truncated", f"{self.url}: cut off after {usage.completion} tokens{'' if content else ', before any content'}; raise max_tokens", 200)
+            before = "" if content else ", before any content"
+            raise CallFailed("truncated", f"{self.url}: cut off after {usage.completion} tokens{before}; raise max_tokens", 200, usage=usage)
         if not content.strip() and not calls:
-            raise CallFailed("empty", f"{self.url}: neither content nor tool calls (finish_reason {finish}){self._declined(message)}", 200)
+            nothing = f"neither content nor tool calls (finish_reason {finish}){self._declined(message)}"
+            raise CallFailed("empty", f"{self.url}: {nothing}", 200, usage=usage)
         return Reply(content, calls, finish, usage, "\n".join(thoughts) or None)
 
     def _declined(self, message: Mapping[str, Any]) -> str:
@@ -161,11 +167,11 @@ class HttpTransport:
     def _foreign(self, content_type: str, data: Any, raw: bytes) -> CallFailed:
         """Return the failure for a body with status 200 that is no chat completion."""
         if isinstance(data, dict) and data.get("error"):
-            code, said = _error_of(data, raw)
-            kind: FailureKind = "context_window" if _TOO_LONG.search(f"{code} {said}") else "malformed"
+            code, said = error_of(data, raw)
+            kind: FailureKind = "context_window" if TOO_LONG.search(f"{code} {said}") else "malformed"
             return CallFailed(kind, f"{self.url}: HTTP 200 with an error: {self._shown(said)}", 200)
         what = "JSON without choices" if data is not None else "no JSON"
-        return CallFailed("malformed", f"{self.url}: no chat completion but {what} ({self._shown(content_type)}): {self._shown(_plain(data, raw), OPENING)}", 200)
+        return CallFailed("malformed", f"{self.url}: no chat completion but {what} ({self._shown(content_type)}): {self._shown(plain(data, raw), OPENING)}", 200)
 
 
 def _endpoint(base_url: str) -> str:
@@ -211,101 +217,3 @@ async def _whole(response: aiohttp.ClientResponse) -> bytes:
         if size > MAX_BYTES:
             raise CallFailed("malformed", f"{response.url}: more than {MAX_BYTES:,} bytes", response.status)
     return b"".join(chunks)
-
-
-def _parsed(raw: bytes) -> Any:
-    """Return the parsed JSON, or None where it is none (or the JSON null, which is as useless)."""
-    try:
-        return json.loads(raw)
-    except (ValueError, RecursionError):
-        return None
-
-
-def _plain(data: Any, raw: bytes) -> str:
-    """Return a body as text: parsed JSON written anew, since escapes could hide a key, else the bytes."""
-    try:
-        return raw.decode("utf-8", "replace") if data is None else json.dumps(data, ensure_ascii=False)
-    except RecursionError:
-        return "deeply nested JSON"
-
-
-def _error_of(data: Any, raw: bytes) -> tuple[str, str]:
-    """Return code and message of an error body in any of the shapes that servers use; the whole text where there is none."""
-    error = (data.get("error") or data.get("detail") or data) if isinstance(data, dict) else data
-    if not isinstance(error, dict):
-        return "", error if isinstance(error, str) else _plain(error, raw)
-    said = error.get("message") or error.get("detail")
-    return f"{error.get('code', '')} {error.get('type', '')}", said if isinstance(said, str) else _plain(error, raw)
-
-
-def _kind(status: int, code: str, said: str) -> FailureKind:
-    if "insufficient_quota" in code:
-        return "auth"
-    if status in (400, 413, 422, 500) and _TOO_LONG.search(f"{code} {said}"):
-        return "context_window"
-    if status < 400:
-        return "not_found" if status >= 300 else "malformed"
-    if "model_not_found" in code:
-        return "not_found"
-    return _STATUS.get(status, "server" if status >= 500 else "bad_request")
-
-
-def _names_model(code: str, said: str, model: str) -> bool:
-    return "model_not_found" in code or model in said or re.search(r"\bmodel\b", said, re.IGNORECASE) is not None
-
-
-def _retry_after(headers: Mapping[str, str]) -> float | None:
-    """Return the seconds that the server asks to wait; a date counts from the server's own clock, which may be off from ours."""
-    for name, unit in (("retry-after-ms", 1000.0), ("retry-after", 1.0)):
-        if re.fullmatch(r"\s*\d{1,9}(\.\d*)?\s*", headers.get(name, "")):
-            return float(headers[name]) / unit
-    try:
-        now = _date(headers["date"]) if "date" in headers else datetime.now(UTC)
-        return max(0.0, (_date(headers["retry-after"]) - now).total_seconds())
-    except (KeyError, ValueError, TypeError, OverflowError):
-        return None
-
-
-def _date(text: str) -> datetime:
-    date = parsedate_to_datetime(text)
-    return date if date.tzinfo else date.replace(tzinfo=UTC)
-
-
-def _text(content: Any) -> str:
-    """Return the text of a message's content, which is a string, a list of parts, or absent."""
-    if isinstance(content, list):
-        return "".join(part["text"] for part in content if isinstance(part, dict) and isinstance(part.get("text"), str))
-    return content if isinstance(content, str) else ""
-
-
-def _split_thought(content: str) -> tuple[str, str | None]:
-    """Split off a leading think block, with or without its end, or without its start (which some chat templates put into the prompt)."""
-    opened = content.lstrip().startswith("<think>")
-    inner, end, rest = content.partition("</think>")
-    if not opened and (not end or "<think>" in inner):
-        return content, None
-    return rest.lstrip(), inner.lstrip().removeprefix("<think>").strip()
-
-
-def _tool_calls(calls: Any) -> list[tuple[str, str, str]]:
-    """Return id, name and arguments of the calls in order, without those that repeat name and arguments of an earlier one."""
-    unique: dict[tuple[str, str], str] = {}
-    for number, call in enumerate(calls if isinstance(calls, list) else []):
-        function = call.get("function") if isinstance(call, dict) else None
-        if not isinstance(function, dict) or not isinstance(function.get("name"), str):
-            raise CallFailed("malformed", "a tool call without a function name", 200)
-        arguments = function.get("arguments") or "{}"
-        text = arguments if isinstance(arguments, str) else _plain(arguments, b"")
-        unique.setdefault((function["name"], text), str(call.get("id") or f"call_{number}"))
-    return [(number, *call) for call, number in unique.items()]
-
-
-def _usage(stated: Any, request: Request, answer: str) -> Usage:
-    if isinstance(stated, dict):
-        prompt, completion = stated.get("prompt_tokens"), stated.get("completion_tokens")
-        if isinstance(prompt, int) and isinstance(completion, int) and prompt > 0 and completion >= 0:
-            return Usage(prompt, completion)
-    contents = [message.get("content") for message in request.messages]
-    texts = [content if isinstance(content, str) else json.dumps(content) for content in contents if content is not None]
-    tools = json.dumps(list(request.tools)) if request.tools else ""
-    return Usage(sum(map(count, texts)) + TO_A_MESSAGE * len(contents) + count(tools), count(answer), counted=True)

@@ -15,7 +15,7 @@ import time
 import zlib
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -125,9 +125,9 @@ class CallRecord(AbstractContextManager["CallRecord"]):
 
     def put(self, request: Request, role: str, reply: Reply, seconds: float) -> Reply:
         """Record an answer and return the one on record: the first that came, if two were asked for."""
-        packed = zlib.compress(request.canonical().encode(), 1)
+        packed = zlib.compress(request.canonical.encode(), 1)
         key, usage = request.key, reply.usage
-        row = (key, self.run, role, request.provider, request.model, packed, json.dumps(asdict(reply)), usage.prompt, usage.completion, usage.counted, seconds)
+        row = (key, self.run, role, request.provider, request.model, packed, _packed(reply), usage.prompt, usage.completion, usage.counted, seconds)
         made = self._database.execute(f"INSERT OR IGNORE INTO calls VALUES (NULL{', ?' * len(row)})", row)
         if made.rowcount:
             return reply
@@ -213,7 +213,11 @@ def _check_version(path: Path, database: sqlite3.Connection) -> None:
         )
 
 
+def _packed(reply: Reply) -> str:
+    calls = [[call.id, call.name, call.arguments] for call in reply.tool_calls]
+    return json.dumps([reply.content, calls, reply.finish, [reply.usage.prompt, reply.usage.completion, reply.usage.counted], reply.thought])
+
+
 def _reply(text: str) -> Reply:
-    data = json.loads(text)
-    calls = tuple(ToolCall(**call) for call in data["tool_calls"])
-    return Reply(data["content"], calls, data["finish"], Usage(**data["usage"]), data["thought"])
+    content, calls, finish, usage, thought = json.loads(text)
+    return Reply(content, tuple(ToolCall(*call) for call in calls), finish, Usage(*usage), thought)

@@ -9,12 +9,13 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 Message = Mapping[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Request:
     """One model call.
 
@@ -45,14 +46,15 @@ class Request:
             "sampling": dict(self.sampling), "tools": list(self.tools), "tool_choice": self.tool_choice, "schema": self.schema,
         }  # fmt: skip
 
+    @cached_property
     def canonical(self) -> str:
-        """Return the parts as canonical JSON (sorted keys, no spaces)."""
+        """The parts as canonical JSON (sorted keys, no spaces), made once."""
         return json.dumps(self.parts(), sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
 
-    @property
+    @cached_property
     def key(self) -> str:
         """The request key: sha256 of the canonical JSON, 64 hex digits."""
-        return hashlib.sha256(self.canonical().encode()).hexdigest()
+        return hashlib.sha256(self.canonical.encode()).hexdigest()
 
     def body(self) -> dict[str, Any]:
         """Return the body for an endpoint that speaks OpenAI's chat completions."""

@@ -42,6 +42,26 @@ def size_category(tasks: int) -> str:
     return "100K<n<1M"
 
 
+def _words(manifest: Mapping[str, Any]) -> str:
+    """Return who worded the talks, where models did."""
+    words: Mapping[str, int] = manifest["words"]
+    if not words:
+        return ""
+    turns = sum(words.values())
+    model = manifest["config"]["model"]
+    roles = ", ".join(f"{role} {model[role]['model']}" for role in ("persona", "assistant", "checker"))
+    rates = "\n".join(f"| {'a model, ' if name.startswith('try ') else 'the catalogs: '}{name} | {n:,} | {n / turns:.1%} |" for name, n in sorted(words.items()))
+    return f"""## Who found the words
+
+Models ({roles}) worded the {turns:,} turns of the talks anew; each wording was checked, and the catalogs' own stands where none passed.
+
+| words by | turns | share |
+|---|---|---|
+{rates}
+
+"""
+
+
 BEGIN, END = "<!-- iba-bench: generated, replaced on every push -->", "<!-- iba-bench: end -->"
 
 
@@ -78,7 +98,7 @@ An agent may see `data/` only: one task, its tools over its environment, and the
 Clean tokens {tokens.get("clean", 0):,}; noise is {tokens["noise_share"]:.1%} of all tokens, {tokens["adversarial_share"]:.1%} of it adversarial. Noise level `{config["noise"]["name"]}`, cues `{config["cues"]["name"]}`, drift
 `{config["drift"]["name"]}`. Variants with the same `clean_id` ({manifest["clean_id"]}) share clean turns, tasks and gold.
 
-## Gates
+{_words(manifest)}## Gates
 
 | gate | claim | verdict |
 |---|---|---|

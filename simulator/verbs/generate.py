@@ -49,7 +49,7 @@ def _job(overrides: list[str]) -> int:
 
     config, options = split_config(composed("generate", overrides))
     if options.estimate:
-        _print_estimate(config)
+        _print_estimate(config, Path(options.out))
         return 0
     folder = generate_run(config, Path(options.out), options.executor.workers)
     summary_table(json.loads((folder / "manifest.json").read_text()))
@@ -57,7 +57,7 @@ def _job(overrides: list[str]) -> int:
     return 0
 
 
-def _print_estimate(config: GenerateConfig) -> None:
+def _print_estimate(config: GenerateConfig, out: Path) -> None:
     from scenarios.library import load_library
     from simulator.preflight import check_demands, estimate
     from simulator.run import run_id_of
@@ -66,7 +66,11 @@ def _print_estimate(config: GenerateConfig) -> None:
     size = estimate(config)
     print(
         f"{size.personas:,} personas, {size.tasks:,} tasks, about {size.clean_tokens / 1e6:,.1f} M clean tokens, {size.all_tokens / 1e6:,.1f} M with noise, "
-        f"{size.bytes_on_disk / 1e6:,.0f} MB on disk; no model call (model={config.model.name})",
+        f"{size.bytes_on_disk / 1e6:,.0f} MB on disk{'' if config.model.roles else '; no model call (model=embedded)'}",
         file=sys.stderr,
     )
+    if config.model.roles:
+        from simulator.call_plan import call_estimate
+
+        print(call_estimate(config, config.model.record_path(out)).table(), file=sys.stderr)
     print(run_id_of(config))

@@ -10,9 +10,8 @@ from aiohttp import web
 
 from iba_bench.errors import UserError
 from iba_bench.models.http import HttpTransport
-from iba_bench.models.reply import CallFailed, Reply, ToolCall, Usage
+from iba_bench.models.reply import CallFailed, Reply, Usage
 from iba_bench.models.request import Request
-from iba_bench.tokens import count
 
 KEY = "sk-planted/0123+ABCdef-secret"
 ASK = Request("openai_compatible", "", "tiny", ({"role": "user", "content": "Hello there"},), {"max_tokens": 9})
@@ -21,19 +20,6 @@ USAGE = {"prompt_tokens": 5, "completion_tokens": 2}
 
 def completion(content="Hi", finish="stop", usage=USAGE, **message):
     return {"choices": [{"index": 0, "finish_reason": finish, "message": {"role": "assistant", "content": content, **message}}], "usage": usage}
-
-
-async def served(handler, use):
-    """Serve ``handler`` at a free port and return ``await use(base_url)``."""
-    app = web.Application(client_max_size=1 << 26)
-    app.router.add_route("*", "/v1/chat/completions", handler)
-    runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.1)
-    await runner.setup()
-    await web.TCPSite(runner, "127.0.0.1", 0).start()
-    try:
-        return await use(f"http://127.0.0.1:{runner.addresses[0][1]}/v1")
-    finally:
-        await runner.cleanup()
 
 
 async def spoken(raw, use, close=True):
@@ -54,31 +40,7 @@ async def spoken(raw, use, close=True):
         server.close()
 
 
-def outcome(serve, answer, request=ASK, timeout=5.0, **options):
-    """Return the reply, or the failure as (kind, message without address, status, retry_after)."""
-
-    async def use(base_url):
-        transport = HttpTransport(base_url, **options)
-        try:
-            return await transport.send(request, timeout)
-        except CallFailed as failure:
-            return failure.kind, failure.message.replace(base_url, "URL"), failure.status, failure.retry_after
-        finally:
-            await transport.close()
-
-    return asyncio.run(serve(answer, use))
-
-
-def answered(body, status=200, headers=None, content_type="application/json", sent=None, **options):
-    text = body if isinstance(body, str) else json.dumps(body)
-
-    async def handler(_):
-        return web.Response(text=text, status=status, headers=headers, content_type=content_type)
-
-    return outcome(served, handler, headers=sent, **options)
-
-
-def test_an_answer_becomes_a_reply_and_the_request_is_sent_as_it_is(monkeypatch):
+def test_an_answer_becomes_a_reply_and_the_request_is_sent_as_it_is(monkeypatch, outcome, served):
     monkeypatch.setenv("SOME_KEY", f" {KEY}\n")
     seen = {}
 
@@ -86,151 +48,14 @@ def test_an_answer_becomes_a_reply_and_the_request_is_sent_as_it_is(monkeypatch)
         seen.update(body=await request.json(), key=request.headers["Authorization"], extra=request.headers["X-Extra"], path=request.path)
         return web.json_response(completion())
 
-    assert outcome(served, handler, key_variable="SOME_KEY", headers={"X-Extra": "1"}) == Reply("Hi", (), "stop", Usage(5, 2))
+    assert outcome(served, handler, ASK, key_variable="SOME_KEY", headers={"X-Extra": "1"}) == Reply("Hi", (), "stop", Usage(5, 2))
     assert seen == {"body": ASK.body(), "key": f"Bearer {KEY}", "extra": "1", "path": "/v1/chat/completions"}
 
 
-SAID = {"message": "Said", "type": "t", "code": None}
-
-
-@pytest.mark.parametrize(
-    ("status", "body", "expected"),
-    [
-        (401, {"error": SAID}, ("auth", "HTTP 401: Said")),
-        (403, {"error": "Said"}, ("auth", "HTTP 403: Said")),
-        (400, {"error": SAID}, ("bad_request", "HTTP 400: Said")),
-        (422, {"detail": [{"msg": "Said"}]}, ("bad_request", 'HTTP 422: [{"msg": "Said"}]')),
-        (400, {"error": {"message": "Said", "code": "context_length_exceeded"}}, ("context_window", "HTTP 400: Said")),
-        (429, {"error": SAID}, ("rate_limit", "HTTP 429: Said")),
-        (429, {"error": {"message": "Said", "code": "insufficient_quota"}}, ("auth", "HTTP 429: Said")),
-        (408, {"error": SAID}, ("timeout", "HTTP 408: Said")),
-        (500, {"message": "Said"}, ("server", "HTTP 500: Said")),
-        (503, "", ("server", "HTTP 503: no body")),
-        (529, "<h1>over\n loaded</h1>", ("server", "HTTP 529: <h1>over loaded</h1>")),
-        (500, '"Said"', ("server", "HTTP 500: Said")),
-        (500, "[1, 2]", ("server", "HTTP 500: [1, 2]")),
-        (204, "", ("malformed", "HTTP 204: no body")),
-        (404, {"error": {"message": "The model `tiny` does not exist."}}, ("not_found", "no model 'tiny' (The model `tiny` does not exist.); set a model that this endpoint lists")),
-        (400, {"error": {"message": "Said", "code": "model_not_found"}}, ("not_found", "no model 'tiny' (Said); set a model that this endpoint lists")),
-        (404, "404 page not found", ("not_found", "HTTP 404 for model 'tiny': no chat completions at this path (404 page not found); base_url usually ends in /v1")),
-    ],
-)
-def test_each_refusal_has_its_kind_and_says_what_the_server_said(status, body, expected):
-    kind, message, seen, retry_after = answered(body, status)
-    assert (kind, message, seen, retry_after) == (expected[0], f"URL/chat/completions: {expected[1]}", status, None)
-
-
-@pytest.mark.parametrize(
-    "said",
-    [
-        "This model's maximum context length is 4096 tokens. However, you requested 5000 tokens.",
-        "The decoder prompt (length 9000) is longer than the maximum model length of 4096.",
-        "the request exceeds the available context size, try increasing it",
-        "input length exceeds maximum context length",
-        "the input length exceeds the context length",
-        "prompt is too long: 9000 tokens > 4096 maximum",
-    ],
-)
-@pytest.mark.parametrize("status", [400, 413, 500, 200])
-def test_a_prompt_that_does_not_fit_is_told_from_other_errors(said, status):
-    assert answered({"error": {"message": said, "type": "invalid_request_error"}}, status)[0] == "context_window"
-
-
-@pytest.mark.parametrize(
-    ("headers", "seconds"),
-    [
-        ({"Retry-After": "7"}, 7.0),
-        ({"Retry-After": "0.5"}, 0.5),
-        ({"retry-after-ms": "1500", "Retry-After": "9"}, 1.5),
-        ({"Retry-After": "Wed, 21 Oct 2026 07:28:10 GMT", "Date": "Wed, 21 Oct 2026 07:28:00 GMT"}, 10.0),
-        ({"Retry-After": "Wed, 21 Oct 2020 07:28:10 GMT", "Date": "Wed, 21 Oct 2026 07:28:00 GMT"}, 0.0),
-        ({"Retry-After": "-3"}, None),
-        ({"Retry-After": "nan"}, None),
-        ({"Retry-After": "1e999"}, None),
-        ({"Retry-After": "soon"}, None),
-        ({"Retry-After": "Wed, 21 Oct 99999 07:28:10 GMT"}, None),
-        ({"Retry-After": "Wed, 21 Oct 2026 07:28:10 -0000", "Date": "Wed, 21 Oct 2026 07:28:00 GMT"}, 10.0),
-        ({}, None),
-    ],
-)
-@pytest.mark.parametrize("status", [429, 503])
-def test_retry_after_is_read_in_every_form_and_nonsense_is_ignored(headers, seconds, status):
-    assert answered({"error": SAID}, status, headers)[3] == seconds
-
-
-def test_a_redirect_is_not_followed_as_it_would_carry_the_key_away(monkeypatch):
+def test_a_redirect_is_not_followed_as_it_would_carry_the_key_away(monkeypatch, answered):
     monkeypatch.setenv("SOME_KEY", KEY)
     kind, message, _, _ = answered("", 307, {"Location": f"http://elsewhere.example/?k={KEY}"}, key_variable="SOME_KEY")
     assert (kind, message) == ("not_found", "URL/chat/completions: HTTP 307: redirects to http://elsewhere.example/?k=[key]; set base_url to where it leads")
-
-
-@pytest.mark.parametrize(
-    ("body", "content_type", "message"),
-    [
-        ("<!DOCTYPE html>\n<html>" + "x" * 99, "text/html", f"no chat completion but no JSON (text/html; charset=utf-8): <!DOCTYPE html> <html>{'x' * 57}…"),
-        ("data: {}\n\ndata: [DONE]", "text/event-stream", "no chat completion but no JSON (text/event-stream; charset=utf-8): data: {} data: [DONE]"),
-        ("", "application/json", "no chat completion but no JSON (application/json; charset=utf-8): "),
-        ("[" * 100_000, "application/json", f"no chat completion but no JSON (application/json; charset=utf-8): {'[' * 79}…"),
-        ("[1]", "application/json", "no chat completion but JSON without choices (application/json; charset=utf-8): [1]"),
-        ('{"choices": []}', "application/json", 'no chat completion but JSON without choices (application/json; charset=utf-8): {"choices": []}'),
-        ('{"choices": [{"text": "Hi"}]}', "application/json", 'no chat completion but JSON without choices (application/json; charset=utf-8): {"choices": [{"text": "Hi"}]}'),
-        ('{"error": {"message": "Said"}}', "application/json", "HTTP 200 with an error: Said"),
-        ('{"choices": [{"message": {"content": "H"}, "error": {"message": "Said"}}]}', "application/json", "error within the answer: Said"),
-    ],
-)
-def test_what_is_no_chat_completion_is_malformed_and_the_message_says_what_it_is(body, content_type, message):
-    kind, seen, status, _ = answered(body, content_type=content_type)
-    assert (kind, seen, status) == ("malformed", f"URL/chat/completions: {message}", 200)
-
-
-def test_truncated_and_empty_answers_are_failures_of_their_own():
-    assert answered(completion("Hi the", "length"))[:2] == ("truncated", "URL/chat/completions: cut off after 2 tokens; raise max_tokens")
-    assert answered(completion("<think>so", "length"))[:2] == ("truncated", "URL/chat/completions: cut off after 2 tokens, before any content; raise max_tokens")
-    assert answered(completion(None))[:2] == ("empty", "URL/chat/completions: neither content nor tool calls (finish_reason stop)")
-    assert answered(completion(" \n"))[0] == "empty"
-    assert answered(completion("<think>all of it"))[0] == "empty"
-    assert answered(completion(None, refusal="No."))[1].endswith("(finish_reason stop); the model refused: No.")
-
-
-@pytest.mark.parametrize(
-    ("content", "fields", "expected"),
-    [
-        ("<think>\nhm\n</think>\n\nHi", {}, ("Hi", "hm")),
-        ("\n<think></think>Hi", {}, ("Hi", None)),
-        ("hm</think>Hi", {}, ("Hi", "hm")),
-        ("Hi", {"reasoning_content": "hm"}, ("Hi", "hm")),
-        ("Hi", {"reasoning": "hm"}, ("Hi", "hm")),
-        ("<think>b</think>Hi", {"reasoning_content": "a"}, ("Hi", "a\nb")),
-        ("Write <think>x</think> so", {}, ("Write <think>x</think> so", None)),
-        ([{"type": "text", "text": "H"}, {"type": "text", "text": "i"}, {"type": "image"}], {}, ("Hi", None)),
-    ],
-)
-def test_a_leading_thought_is_kept_apart_from_the_content(content, fields, expected):
-    assert answered(completion(content, **fields)) == Reply(expected[0], (), "stop", Usage(5, 2), expected[1])
-
-
-def test_tool_calls_come_in_order_without_exact_duplicates():
-    calls = [
-        {"id": "a", "function": {"name": "f", "arguments": '{"x": 1}'}},
-        {"id": "b", "function": {"name": "f", "arguments": '{"x": 1}'}},
-        {"function": {"name": "f", "arguments": {"x": 2}}},
-        {"id": "", "function": {"name": "g", "arguments": None}},
-    ]
-    expected = (ToolCall("a", "f", '{"x": 1}'), ToolCall("call_2", "f", '{"x": 2}'), ToolCall("call_3", "g", "{}"))
-    assert answered(completion(None, "tool_calls", tool_calls=calls)) == Reply("", expected, "tool_calls", Usage(5, 2))
-    assert answered(completion(None, None, tool_calls=calls[:1])) == Reply("", expected[:1], "tool_calls", Usage(5, 2))
-    assert answered(completion("Hi", tool_calls=[{"id": "a"}]))[0] == "malformed"
-
-
-@pytest.mark.parametrize("usage", [None, {}, {"prompt_tokens": 0, "completion_tokens": 0}, {"prompt_tokens": "5", "completion_tokens": 2}, [1]])
-def test_missing_usage_is_counted_and_marked(usage):
-    tools = ({"type": "function", "function": {"name": "f", "parameters": {}}},)
-    messages = ({"role": "user", "content": "Hello there"}, {"role": "assistant", "content": None}, {"role": "user", "content": "And now?"})
-    request = Request("openai_compatible", "", "tiny", messages, tools=tools)
-    prompt = count("Hello there") + count("And now?") + 3 * 4 + count(json.dumps(list(tools)))
-    assert answered(completion("A longer answer", usage=usage), request=request) == Reply(
-        "A longer answer", (), "stop", Usage(prompt, count("A longer answer"), counted=True)
-    )
 
 
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 500\r\n\r\n"
@@ -252,11 +77,11 @@ HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 50
         (b'HTTP/1.1 200 OK\r\nContent-Length: 54\r\n\r\n{"choices": [{"message": {"content": "not UTF-8: \xff"}}]}', "malformed"),
     ],
 )
-def test_connections_that_break_or_speak_otherwise_end_as_typed_failures(raw, kind):
+def test_connections_that_break_or_speak_otherwise_end_as_typed_failures(raw, kind, outcome):
     assert outcome(spoken, raw)[0] == kind
 
 
-def test_a_refused_connection_and_an_unknown_host_are_connection_failures():
+def test_a_refused_connection_and_an_unknown_host_are_connection_failures(outcome):
     async def gone(_, use):
         server = await asyncio.start_server(lambda *_: None, "127.0.0.1", 0)
         port = server.sockets[0].getsockname()[1]
@@ -269,7 +94,7 @@ def test_a_refused_connection_and_an_unknown_host_are_connection_failures():
     assert message.startswith("URL/chat/completions: ClientConnectorError (Cannot connect to host 127.0.0.1")
 
 
-def test_a_reset_connection_is_a_connection_failure():
+def test_a_reset_connection_is_a_connection_failure(outcome, served):
     async def handler(request):
         request.transport.abort()
         return web.Response()
@@ -277,7 +102,7 @@ def test_a_reset_connection_is_a_connection_failure():
     assert outcome(served, handler)[0] == "connection"
 
 
-def test_the_time_out_covers_the_whole_call_even_if_the_server_drips():
+def test_the_time_out_covers_the_whole_call_even_if_the_server_drips(outcome, served):
     async def silent(_):
         await asyncio.sleep(30)
 
@@ -295,7 +120,7 @@ def test_the_time_out_covers_the_whole_call_even_if_the_server_drips():
         assert time.monotonic() - begin < 1.5
 
 
-def test_an_endless_body_is_cut_off(monkeypatch):
+def test_an_endless_body_is_cut_off(monkeypatch, outcome, served):
     monkeypatch.setattr("iba_bench.models.http.MAX_BYTES", 1_000_000)
 
     async def flood(request):
@@ -355,20 +180,20 @@ def test_the_key_appears_in_no_outcome_whatever_the_server_echoes(monkeypatch, s
         assert part not in seen
 
 
-def test_long_values_of_other_headers_are_masked_and_short_ones_eat_no_digits():
+def test_long_values_of_other_headers_are_masked_and_short_ones_eat_no_digits(answered):
     headers = {"api-key": "0123456789abcdef", "X-Auth": "Token abcdefghij", "X-Version": "1"}
     expected = "URL/chat/completions: HTTP 401: [key] and [key] are 1 of 10"
     assert answered("0123456789abcdef and abcdefghij are 1 of 10", 401, sent=headers)[1] == expected
 
 
-def test_an_enormous_error_body_is_shortened_quickly():
+def test_an_enormous_error_body_is_shortened_quickly(answered):
     begin = time.monotonic()
     assert len(answered("x*" * 500_000 + "***", 500)[1]) < 400
     assert len(answered("* " * 500_000, 500)[1]) < 400
     assert time.monotonic() - begin < 3
 
 
-def test_text_that_nothing_can_store_is_replaced():
+def test_text_that_nothing_can_store_is_replaced(answered):
     body = '{"choices": [{"message": {"content": "a\\ud800b \\ud83d\\ude00"}}], "usage": {"prompt_tokens": 5, "completion_tokens": 2}}'
     assert answered(body) == Reply("a?b \U0001f600", (), "stop", Usage(5, 2))
     assert answered('{"error": "a\\ud800b"}', 500)[1] == "URL/chat/completions: HTTP 500: a?b"

@@ -507,9 +507,9 @@ def test_the_words_go_to_the_last_user_message_whatever_its_form(messages: tuple
 
 
 def test_asking_changes_neither_the_request_nor_its_messages():
-    before = ASKED.canonical()
+    before = ASKED.canonical
     ask(Server("no", GOOD, refuses="response_format"))
-    assert ASKED.canonical() == before
+    assert ASKED.canonical == before
 
 
 def test_a_shape_with_its_own_rules_is_held_to_them():
