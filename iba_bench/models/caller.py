@@ -115,6 +115,7 @@ class Caller:
                     reply = await self.transport.send(request, self.pace.time_out(timed_out))
                 except CallFailed as failure:
                     self._felt(failure)
+                    used = failure.usage
                     raise
                 seconds = self.clock() - started
                 self.pace.answered(seconds, reply.usage.completion)

@@ -55,7 +55,8 @@ def open_models(config: ModelConfig, record_path: Path, run: str, budget: Budget
     """
     replay = config.mode == "replay"
     record = CallRecord.open(record_path, run=run, readonly=replay)
-    pace = PaceConfig(maximum=max(1, config.concurrency // workers), first=config.first_timeout)
+    most = max(1, config.concurrency // workers)
+    pace = PaceConfig(initial=max(32, most // 4), maximum=most, first=config.first_timeout)
     endpoints: dict[tuple[str, str, str | None], tuple[Caller, Ladder]] = {}
     for model in config.roles.values():
         address = (model.provider, model.base_url, model.key_name)

@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from iba_bench.errors import UserError
-from iba_bench.models.budget import Average, Budget, Estimate, EstimateLine, PlannedCalls, Price, Prices, Reservation, Spent, estimate
+from iba_bench.models.budget import Budget, Price, Prices, Reservation, Spent
+from iba_bench.models.estimate import Average, Estimate, EstimateLine, PlannedCalls, estimate
 from iba_bench.models.reply import CallFailed, Usage
 from iba_bench.models.request import Request
 
@@ -177,6 +178,12 @@ def test_no_limit_refuses_nothing_and_still_counts():
     budget = Budget(None, None, PRICES)
     budget.settle(budget.reserve(asking("who"), Usage(10**9, 10**9)), Usage(5, 5))
     assert budget.spent == Spent(tokens=10, money=0.0, unpriced=10)
+
+
+@pytest.mark.parametrize(("tokens", "money", "limited"), [(None, None, False), (1, None, True), (None, 0.01, True), (1, 0.01, True)])
+def test_a_budget_is_limited_by_tokens_or_money_and_so_are_its_shares(tokens: int | None, money: float | None, limited: bool):
+    budget = Budget(tokens, money, PRICES)
+    assert [each.limited for each in (budget, *budget.share(2))] == [limited] * 3
 
 
 def test_checking_alone_keeps_no_room():

@@ -154,7 +154,7 @@ def echoes():
 
 @pytest.mark.parametrize("escape", [("", ""), ("/", "\\/"), ("+", "\\u002B")], ids=["plain", "slashes", "unicode"])
 @pytest.mark.parametrize(("status", "body"), echoes())
-def test_the_key_appears_in_no_outcome_whatever_the_server_echoes(monkeypatch, status, body, escape):
+def test_the_key_appears_in_no_outcome_whatever_the_server_echoes(monkeypatch, status, body, escape, served):
     monkeypatch.setenv("SOME_KEY", KEY)
     headers = {"Location": KEY, "Retry-After": KEY, "X-Echo": KEY}
     text = body.replace(*escape) if body.startswith(("{", '"')) else body
@@ -259,7 +259,7 @@ def test_the_address_may_be_written_in_any_usual_way(base_url):
     assert HttpTransport(base_url).url == "http://h/v1/chat/completions"
 
 
-def test_connections_are_reused_and_not_limited_and_close_is_final():
+def test_connections_are_reused_and_not_limited_and_close_is_final(served):
     peers, together, present = set(), 0, 0
 
     async def handler(request):
@@ -283,7 +283,7 @@ def test_connections_are_reused_and_not_limited_and_close_is_final():
     assert (len(peers), together) == (150, 150)
 
 
-def test_cancelling_a_call_cancels_it_and_the_next_one_works():
+def test_cancelling_a_call_cancels_it_and_the_next_one_works(served):
     async def handler(request):
         if (await request.json())["max_tokens"] == 9:
             await asyncio.sleep(30)
@@ -303,7 +303,7 @@ def test_cancelling_a_call_cancels_it_and_the_next_one_works():
     assert asyncio.run(served(handler, use)) == Reply("Hi", (), "stop", Usage(5, 2))
 
 
-def test_a_call_costs_little_more_cpu_than_a_bare_request():
+def test_a_call_costs_little_more_cpu_than_a_bare_request(served):
     async def handler(_):
         return web.Response(text=text, content_type="application/json")
 
