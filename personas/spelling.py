@@ -10,6 +10,7 @@ both sides go through it.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 
@@ -69,6 +70,12 @@ def _to_british() -> dict[str, str]:
 def canonical(word: str) -> str:
     """Return the British spelling of a lower-case word, or the word."""
     return _to_british().get(word, word)
+
+
+def canonical_words(words: Iterable[str]) -> list[str]:
+    """Return the British spellings of lower-case words."""
+    table = _to_british()
+    return [table.get(word, word) for word in words]
 
 
 def has_british(text: str) -> bool:

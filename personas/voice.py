@@ -20,7 +20,7 @@ from pydantic import Field, model_validator
 from iba_bench.streams import pick, weighted
 from iba_bench.yaml_source import YamlSource
 from personas.persona import Formality, Length, PhrasePlace, Voice
-from personas.spelling import CATALOG, americanised, canonical, has_british
+from personas.spelling import CATALOG, americanised, canonical_words, has_british
 from scenarios.line import Frozen
 
 Span = tuple[int, int]
@@ -240,4 +240,4 @@ def _stuttered(text: str, rng: random.Random) -> str:
 
 def normalise(text: str) -> str:
     """Return the words of ``text`` alone: lower case, British spelling, no punctuation, no emoji."""
-    return " ".join([canonical(word) for word in _TOKEN.findall(text.lower().replace("\u2019", "'"))])
+    return " ".join(canonical_words(_TOKEN.findall(text.lower().replace("\u2019", "'"))))

@@ -23,7 +23,7 @@ Split = Literal["dev", "test"]
 class LineParts:
     """The compiled form: text, alternatives (tuple) and fills (by name, in order)."""
 
-    __slots__ = ("parts", "fills")
+    __slots__ = ("parts", "fills", "_sentences")
 
     def __init__(self, say: str) -> None:
         self.parts: list[Part] = []
@@ -40,6 +40,7 @@ class LineParts:
             position = match.end()
         if position < len(say):
             self.parts.append(say[position:])
+        self._sentences = _has_inner_start(self.parts)
 
     def draw(self, rng: random.Random, fill: Callable[[str], str]) -> str:
         """Return one rendering: alternatives drawn from ``rng``, fills asked from ``fill``."""
@@ -52,7 +53,14 @@ class LineParts:
                 out.append(part[int(rng.random() * len(part))])
             else:
                 out.append(part)
-        return capitalised("".join(out))
+        text = "".join(out)
+        return capitalised(text) if self._sentences else text[:1].upper() + text[1:]
+
+
+def _has_inner_start(parts: list[Part]) -> bool:
+    """Whether a sentence within the line may begin in lower case: after a stop, with letters of the line's own or with what fills a part."""
+    sample = "".join(part if isinstance(part, str) else "|".join(("a", *(part or ()))) for part in parts)
+    return _SENTENCE_START.search(sample) is not None or re.search(r"[.!?]\|", sample) is not None
 
 
 def capitalised(text: str) -> str:

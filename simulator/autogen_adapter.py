@@ -54,17 +54,24 @@ class Voice(BaseChatAgent):
         self.heard.extend((message.source, message.to_text()) for message in messages)
         self.said = await self.speaker(self.beat, self.heard)
         self.heard.append((self.name, self.said.text))
-        return Response(chat_message=TextMessage(content=self.said.text, source=self.name, id="", created_at=_NO_CLOCK))
+        message = TextMessage.model_construct(content=self.said.text, source=self.name, id="", created_at=_NO_CLOCK)
+        return Response(chat_message=message)
 
     async def on_reset(self, cancellation_token: CancellationToken) -> None:
         """Forget the conversation."""
         self.heard.clear()
 
 
-async def converse(script: Sequence[Beat], speakers: Mapping[str, Speaker]) -> list[Said]:
-    """Hold one conversation and return what was said, beat by beat."""
-    voices = {role: Voice(role, speaker) for role, speaker in speakers.items()}
-    unheard: dict[str, list[BaseChatMessage]] = {role: [] for role in voices}
+def voices_of(speakers: Mapping[str, Speaker]) -> dict[str, Voice]:
+    """Return a voice a role."""
+    return {role: Voice(role, speaker) for role, speaker in speakers.items()}
+
+
+async def converse(script: Sequence[Beat], voices: Mapping[str, Voice]) -> list[Said]:
+    """Hold one conversation between the voices that it needs and return what was said, beat by beat; what they heard before is forgotten."""
+    unheard: dict[str, list[BaseChatMessage]] = {beat.role: [] for beat in script}
+    for role in unheard:
+        voices[role].heard.clear()
     token, out = CancellationToken(), []
     for beat in script:
         voice = voices[beat.role]

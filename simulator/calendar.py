@@ -29,7 +29,8 @@ class Calendar:
 
     def iso(self, at: int) -> str:
         """Return ISO 8601 with the zone's offset on that day."""
-        return _iso(self, at)
+        begin, offset = _hour(self.start, self.timezone, at // HOUR)
+        return f"{begin}{at % HOUR // MINUTE:02}:{at % MINUTE:02}{offset}"
 
     def weekday(self, at: int) -> int:
         """Return the weekday, Monday 0."""
@@ -52,9 +53,11 @@ class Calendar:
 
 
 @lru_cache(maxsize=16384)
-def _iso(calendar: Calendar, at: int) -> str:
-    naive = dt.datetime.combine(calendar.start, dt.time()) + dt.timedelta(seconds=at)
-    return naive.replace(tzinfo=ZoneInfo(calendar.timezone)).isoformat()
+def _hour(start: dt.date, timezone: str, hour: int) -> tuple[str, str]:
+    """Return the beginning and the end of the ISO times within an hour since the start: clocks change on the hour."""
+    naive = dt.datetime.combine(start, dt.time()) + dt.timedelta(hours=hour)
+    text = naive.replace(tzinfo=ZoneInfo(timezone)).isoformat()
+    return text[:14], text[19:]
 
 
 def ordinal(number: int) -> str:

@@ -10,7 +10,7 @@ from iba_bench.streams import opaque_id, pick, shuffled, stream
 from iba_bench.tokens import count
 from scenarios.environment import entity_name
 from scenarios.models import Scenario
-from simulator.autogen_adapter import Heard, Speaker, converse
+from simulator.autogen_adapter import Heard, converse, voices_of
 from simulator.calendar import MINUTE
 from simulator.director import Cue, SessionPlan
 from simulator.history import History, Session, Turn
@@ -62,8 +62,8 @@ class Conversations:
     async def write(self, plans: Sequence[SessionPlan]) -> History:
         """Return all clean sessions."""
         scripts = [self._script(plan, number) for number, plan in enumerate(plans)]
-        speakers: dict[str, Speaker] = dict.fromkeys(("user", "assistant", "other", "event"), EmbeddedSpeaker(self.wording))
-        said = [await converse(script, speakers) for script in scripts]
+        voices = voices_of(dict.fromkeys(("user", "assistant", "other", "event"), EmbeddedSpeaker(self.wording)))
+        said = [await converse(script, voices) for script in scripts]
         return History([
             self._session(plan, number, script, words)
             for number, (plan, script, words) in enumerate(zip(plans, scripts, said, strict=True))

@@ -29,10 +29,9 @@ from simulator.gates.view import PersonaView, view_of
 from simulator.history import History, Session, Turn
 from simulator.noise import NoiseMaker, with_noise
 from simulator.rows import (
-    Annotator,
     Bundle,
+    Scribe,
     environment_row,
-    history_rows,
     ledger_rows,
     persona_row,
     solution_row,
@@ -96,6 +95,7 @@ class Draft:
     calendar: Calendar
     tasks: list[Task]
     address: tuple[object, ...]
+    scribe: Scribe
 
 
 def refused_turns(history: History, failures: Sequence[Failure]) -> list[tuple[Turn, Failure]]:
@@ -169,7 +169,8 @@ class PersonaFactory:
         wording = Wording(persona, materials.library, calendar, config.cues, config.history.chattiness, split, address, served)
         history = await Conversations(wording, address).write(plans)
         compiler = Compiler(wording, design, history, address)
-        return Draft(persona, history, wording, compiler, calendar, compiler.compile(), address)
+        scribe = Scribe(persona_id, compiler.entries, materials.library, calendar)
+        return Draft(persona, history, wording, compiler, calendar, compiler.compile(), address, scribe)
 
     async def _reworded(self, draft: Draft, tally: Tally) -> tuple[Bundle, PersonaView]:
         """Have the history said anew; a turn that a gate names, or else its session, gets the catalogs' words back."""
@@ -244,8 +245,8 @@ class PersonaFactory:
         persona_id, calendar, entries = draft.persona.persona_id, draft.calendar, draft.compiler.entries
         return Bundle(
             persona=persona_row(draft.persona),
-            sessions=history_rows(sessions, persona_id, calendar),
-            annotations=Annotator(persona_id, entries, self.materials.library, calendar).rows(sessions),
+            sessions=draft.scribe.history(sessions),
+            annotations=draft.scribe.annotations(sessions),
             ledger=ledger_rows(entries, persona_id, self.materials.library, calendar),
             tasks=[],
         )

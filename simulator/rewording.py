@@ -18,7 +18,7 @@ from personas.persona import Persona
 from scenarios.check import NamePattern
 from scenarios.library import Library
 from scenarios.models import Scenario
-from simulator.autogen_adapter import Heard, converse
+from simulator.autogen_adapter import Heard, converse, voices_of
 from simulator.history import History, Session, Turn
 from simulator.prompts import prompt
 from simulator.reading import BlindReader
@@ -90,9 +90,9 @@ class Rewording:
 
     async def _session(self, session: Session) -> dict[str, Worded]:
         beats = self.beats(session)
-        voices = {role: _Voice(self, beats[0].scenario, role) for role in WORDED}
-        await converse(beats, voices)
-        return {key: worded for voice in voices.values() for key, worded in voice.worded.items()}
+        speakers = {role: _Speaker(self, beats[0].scenario, role) for role in WORDED}
+        await converse(beats, voices_of(speakers))
+        return {key: worded for speaker in speakers.values() for key, worded in speaker.worded.items()}
 
     def beats(self, session: Session) -> list[Beat]:
         """Return the turns of a session as they are to be said anew."""
@@ -125,7 +125,7 @@ class Rewording:
         return [self.library.any_name(key) for key in sorted(keys)]
 
 
-class _Voice:
+class _Speaker:
     """Finds the words of one role in one session, with the model of that role."""
 
     def __init__(self, rewording: Rewording, scenario: Scenario, role: str) -> None:

@@ -14,6 +14,7 @@ from simulator.calendar import Calendar
 from simulator.history import Session, Turn
 from simulator.tasks import Task, canonical
 from simulator.twins import Twin
+from simulator.wording import Said
 
 Row = dict[str, Any]
 _NOTHING: Row = dict.fromkeys((
@@ -62,31 +63,6 @@ def persona_row(persona: Persona) -> Row:
     }
 
 
-def history_rows(sessions: Sequence[Session], persona_id: str, calendar: Calendar) -> list[Row]:
-    """Return the rows of ``histories``."""
-    return [
-        {
-            "persona_id": persona_id,
-            "session_id": session.session_id,
-            "session_index": index,
-            "started_at": calendar.iso(session.started),
-            "kind": session.kind,
-            "scenario_id": session.scenario,
-            "turns": [
-                {
-                    "turn_id": turn.turn_id,
-                    "role": turn.role,
-                    "content": turn.content,
-                    "at": calendar.iso(turn.at),
-                    "tokens": turn.tokens,
-                }
-                for turn in session.turns
-            ],
-        }
-        for index, session in enumerate(sessions)
-    ]
-
-
 def ledger_rows(entries: Sequence[Entry], persona_id: str, library: Library, calendar: Calendar) -> list[Row]:
     """Return the rows of ``ledger``."""
     return [
@@ -110,15 +86,41 @@ def ledger_rows(entries: Sequence[Entry], persona_id: str, library: Library, cal
     ]
 
 
-class Annotator:
-    """Makes the rows of ``annotations`` of one persona."""
+class Scribe:
+    """Makes the rows of ``histories`` and ``annotations`` of one persona.
+
+    What stands in a turn's rows is made once for the words that the turn has, for a history is written down with and without noise.
+    """
 
     def __init__(self, persona_id: str, entries: Sequence[Entry], library: Library, calendar: Calendar) -> None:
         self.persona_id, self.entries, self.library, self.calendar = persona_id, entries, library, calendar
+        self._made: dict[str, tuple[Said, Row, list[Row]]] = {}
 
-    def rows(self, sessions: Sequence[Session]) -> list[Row]:
+    def history(self, sessions: Sequence[Session]) -> list[Row]:
+        """Return one row a session."""
+        return [
+            {
+                "persona_id": self.persona_id,
+                "session_id": session.session_id,
+                "session_index": index,
+                "started_at": self.calendar.iso(session.started),
+                "kind": session.kind,
+                "scenario_id": session.scenario,
+                "turns": [self._rows(session, turn)[1] for turn in session.turns],
+            }
+            for index, session in enumerate(sessions)
+        ]
+
+    def annotations(self, sessions: Sequence[Session]) -> list[Row]:
         """Return one row a turn, more where a turn ends several things."""
-        return [row for session in sessions for turn in session.turns for row in self._turn(session, turn)]
+        return [row for session in sessions for turn in session.turns for row in self._rows(session, turn)[2]]
+
+    def _rows(self, session: Session, turn: Turn) -> tuple[Said, Row, list[Row]]:
+        made = self._made.get(turn.turn_id)
+        if made is None or made[0] is not turn.said:
+            row = {"turn_id": turn.turn_id, "role": turn.role, "content": turn.content, "at": self.calendar.iso(turn.at), "tokens": turn.tokens}
+            made = self._made[turn.turn_id] = turn.said, row, list(self._turn(session, turn))
+        return made
 
     def _turn(self, session: Session, turn: Turn) -> Iterator[Row]:
         span = turn.said.span or (None, None)

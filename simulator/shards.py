@@ -33,11 +33,11 @@ def shard_numbers(personas: int) -> list[int]:
 
 
 def set_up(config: GenerateConfig, folder: str, workers: int) -> None:
-    """Read the catalogs once per process; they are never garbage, so the collector need not look at them. It runs after each shard."""
+    """Read the catalogs once per process; they are never garbage, so the collector need not look at them. It runs after each shard, over what that shard left."""
     _state["models"] = _models(config, Path(folder), workers) if config.model.roles else None
     clients = _state["models"].clients if config.model.roles else {}
     _state["factory"] = PersonaFactory(config, Materials.load(), clients)
-    _state["runner"] = asyncio.Runner()
+    _state["loop"] = asyncio.new_event_loop()
     gc.collect()
     gc.freeze()
     gc.disable()
@@ -62,18 +62,26 @@ def make_shard(first: int) -> dict[str, Any]:
     """
     config = _state["config"]
     indices = range(first, min(first + SHARD, config.benchmark.personas))
-    return _written(first, _state["runner"].run(_made(indices)))
+    results: list[Made | dict[str, Any]] = []
+    _state["loop"].run_until_complete(_make(indices, results))
+    return _written(first, results)
 
 
-async def _made(indices: Iterable[int]) -> list[Made | dict[str, Any]]:
-    """Make personas: one after the other, or, where models must be waited for, all at the same time."""
+async def _make(indices: Iterable[int], results: list[Made | dict[str, Any]]) -> None:
+    """Make personas: one after the other, or, where models must be waited for, all at the same time.
+
+    The results go into a list, and the loop is our own: `asyncio.run` sets a signal handler, whose `repr` would show all of a coroutine's results.
+    """
     models: Models | None = _state["models"]
     if models is None:
-        return [await _one(index) for index in indices]
+        for index in indices:
+            results.append(await _one(index))
+        return
     from iba_bench.models.service import told
 
     try:
-        return await together(_one(index) for index in indices)
+        results.extend(await together(_one(index) for index in indices))
+        return
     except CallFailed as failure:
         problem = told(failure, _state["config"].model)
     finally:
@@ -117,6 +125,7 @@ def _written(first: int, results: Sequence[Made | dict[str, Any]]) -> dict[str, 
     write_text(summary_path(folder, first), json.dumps(summaries))
     write_text(record_path(folder, first), json.dumps(record, sort_keys=True))
     gc.collect()
+    gc.freeze()
     return record
 
 

@@ -20,6 +20,7 @@ _EQUATION = re.compile(
 )
 _CODE_LIKE = re.compile(r"[a-z_]+\([^)\n]*\)|[\w\])] ?(?:==|\+=|:=|=>|!=) ?\w|^(?:for|while|if|def|print|return|import) .*[:)]$", re.MULTILINE)
 _INLINE = re.compile(r"`[^`\n]{2,200}`")
+_BEYOND_ASCII = re.compile(r"[0-9#*]?[^\x00-\x7f]+")  # a keycap begins with an ASCII sign
 
 
 def word_count(doc: Document) -> int:
@@ -32,11 +33,9 @@ def emoji_count(doc: Document) -> int:
     """Return the number of emoji; text symbols such as the copyright sign are none."""
     if not _PICTOGRAPH.search(doc.raw):
         return 0
-    if doc.raw.isascii():
-        return 0
     import emoji
 
-    found = emoji.emoji_list(doc.raw)
+    found = (entry for run in _BEYOND_ASCII.findall(doc.raw) for entry in emoji.emoji_list(run))
     return sum(1 for entry in found if str(entry["emoji"]) not in _TEXT_SYMBOLS)
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import cache, cached_property, lru_cache
 from itertools import chain, combinations
 from typing import TypeVar
 
@@ -44,21 +44,26 @@ def with_phrase(text: str, phrase: str) -> str:
     return text.replace(plain_words(phrase), PHRASE)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Clause:
-    """A compiled line.
+    """A line to be found.
 
     Attributes:
-        pattern: Finds it in plain text.
+        expression: What finds it, as text.
         anchor: Its longest literal; text without it cannot hold the line.
         fixed: All words of its literals.
         words: All words of its literals and alternatives.
     """
 
-    pattern: re.Pattern[str]
+    expression: str
     anchor: str
     fixed: frozenset[str]
     words: frozenset[str]
+
+    @cached_property
+    def pattern(self) -> re.Pattern[str]:
+        """Finds the line in plain text; compiled when the anchor is first met, which for most lines is never."""
+        return re.compile(self.expression)
 
 
 @cache
@@ -80,7 +85,7 @@ def clause(say: str) -> Clause:
             literals.append(literal)
             parts.append(re.escape(literal))
     fixed = frozenset(word for literal in literals for word in literal.split())
-    return Clause(re.compile(_bounded(parts)), max(literals, key=len, default=""), fixed, fixed | words)
+    return Clause(_bounded(parts), max(literals, key=len, default=""), fixed, fixed | words)
 
 
 def _bounded(parts: list[str]) -> str:
@@ -96,7 +101,7 @@ def _bounded(parts: list[str]) -> str:
 
 
 LineT = TypeVar("LineT", bound=Line)
-_banks: dict[int, tuple[tuple[Line, ...], list[tuple[str, re.Pattern[str], Line]]]] = {}
+_banks: dict[int, tuple[tuple[Line, ...], list[tuple[str, Clause, Line]]]] = {}
 
 
 def matches(bank: tuple[LineT, ...], text: str) -> Iterator[tuple[LineT, re.Match[str]]]:
@@ -105,9 +110,9 @@ def matches(bank: tuple[LineT, ...], text: str) -> Iterator[tuple[LineT, re.Matc
     A bank belongs to the catalogs and is compiled once; it is kept with what was compiled, so that its id stays its own.
     """
     if id(bank) not in _banks:
-        _banks[id(bank)] = bank, [(clause(line.say).anchor, clause(line.say).pattern, line) for line in bank]
-    for anchor, pattern, line in _banks[id(bank)][1]:
-        if anchor in text and (match := pattern.search(text)):
+        _banks[id(bank)] = bank, [(clause(line.say).anchor, clause(line.say), line) for line in bank]
+    for anchor, compiled, line in _banks[id(bank)][1]:
+        if anchor in text and (match := compiled.pattern.search(text)):
             yield line, match  # type: ignore[misc]
 
 

@@ -47,7 +47,7 @@ def check(view: PersonaView, library: Library) -> Iterator[Failure]:
         situation = Situation(task.graded, task.entities, task.choices(library), {})
         if task.missing is None:
             for name in NEVER:
-                if _passes(task, PROBES[name](situation, _stream(task, name))):
+                if _probed(task, name, situation):
                     yield Failure(GATE, f"{name} passes", task.task_id)
         for name, passed in _misread(task, situation, library).items():
             if passed and (name not in DECIDES or DECIDES[name] in task.solution["challenges"]):
@@ -65,7 +65,7 @@ def summary(view: PersonaView, library: Library) -> list[dict[str, Any]]:
         words.update(user_words(before))
         seen += len(before)
         situation = Situation(task.graded, task.entities, task.choices(library), words)
-        probed = {name: _passes(task, probe(situation, _stream(task, name))) for name, probe in PROBES.items()}
+        probed = {name: _probed(task, name, situation) for name in PROBES}
         found: dict[str, Any] = {"task": task.task_id, "passes": probed | _misread(task, situation, library)}
         if task.row["action_kind"] == "text":
             found["defaults"] = default_passes(task)
@@ -75,6 +75,15 @@ def summary(view: PersonaView, library: Library) -> list[dict[str, Any]]:
 
 def _stream(task: TaskView, name: str) -> random.Random:
     return stream("gate", GATE, task.task_id, name)
+
+
+def _probed(task: TaskView, name: str, situation: Situation) -> int:
+    """Return whether a probe passes; those that know nothing of the history act once a task."""
+    if name not in NEVER:
+        return _passes(task, PROBES[name](situation, _stream(task, name)))
+    if name not in task.memo:
+        task.memo[name] = _passes(task, PROBES[name](situation, _stream(task, name)))
+    return int(task.memo[name])
 
 
 def _passes(task: TaskView, actions: Sequence[Row]) -> int:
