@@ -2,8 +2,8 @@
 
 SQLite in WAL mode, each answer committed before anyone sees it. Against kill -9 nothing is lost: a commit is in the system's page cache, which outlives the
 process. At a loss of power an answer may be missing, never half there, and is asked for again: a commit waits for the disk only where `SYNC_EVERY` has passed
-since the last that did. As that one syncs the whole log, what any process wrote before it is safe too, so what is at stake are the answers of the last quarter
-second of writing. Waiting each time would lose none, but costs 0.2 to 4 ms an answer on a good disk, in the event loop that serves all calls in flight.
+since the last that did. That one syncs the whole log, whoever wrote it, so at stake are the answers of the last quarter second of writing. To wait each time
+would lose none, but costs 0.2 to 4 ms an answer on a good disk, in the event loop that serves all calls in flight.
 
 Several processes may share a record, on one machine (WAL needs shared memory). Writers wait for each other; a claim keeps two from asking the same at once.
 """
@@ -26,8 +26,7 @@ from iba_bench.models.reply import CallFailed, Reply, ToolCall, Usage
 from iba_bench.models.request import Request
 
 RECORD_VERSION = 1
-PATIENCE = 60.0  # seconds that a writer waits for others
-SYNC_EVERY = 0.25  # seconds
+PATIENCE, SYNC_EVERY = 60.0, 0.25  # seconds that a writer waits for others; between commits that wait for the disk
 MOST_TOKENS = 1 << 40  # SQLite sums in 64 bits; a server may claim anything
 _SCHEMA = """
 CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
@@ -124,38 +123,33 @@ class CallRecord(AbstractContextManager["CallRecord"]):
     def put(self, request: Request, role: str, reply: Reply, seconds: float) -> Reply:
         """Record an answer and return the one on record: the first that came, if two were asked for."""
         packed = zlib.compress(request.canonical.encode(), 1)
-        tokens = *_tokens(reply.usage), reply.usage.counted
-        row = (request.key, self.run, role, request.provider, request.model, packed, _packed(reply), *tokens, seconds)
-        made = self._written(f"INSERT INTO calls VALUES (NULL{', ?' * len(row)}) ON CONFLICT (key) DO NOTHING", row)
-        first = reply if made.rowcount else self.find(request.key)
-        assert first is not None
-        return first
+        prompt, completion = _tokens(reply.usage)
+        row = (request.key, self.run, role, request.provider, request.model, packed, _packed(reply), prompt, completion, reply.usage.counted, seconds)
+        self._written(f"INSERT INTO calls VALUES (NULL{', ?' * len(row)}) ON CONFLICT (key) DO NOTHING", row)
+        return self.find(request.key) or reply
 
     def fail(self, request: Request, role: str, failure: CallFailed, attempt: int, seconds: float) -> None:
         """Record an attempt that brought no answer."""
         message = failure.message.encode(errors="replace").decode()  # half a surrogate pair, which JSON may hold and a file may not
-        tokens = _tokens(failure.usage or Usage(0, 0))
-        row = (request.key, self.run, role, request.model, attempt, failure.kind, failure.status, message, *tokens, seconds)
+        prompt, completion = _tokens(failure.usage or Usage(0, 0))
+        row = (request.key, self.run, role, request.model, attempt, failure.kind, failure.status, message, prompt, completion, seconds)
         self._written(f"INSERT INTO attempts VALUES (NULL{', ?' * len(row)})", row)
 
-    def _written(self, statement: str, row: tuple[Any, ...]) -> sqlite3.Cursor:
+    def _written(self, statement: str, row: tuple[Any, ...]) -> None:
         """Commit a row, and wait until the disk holds the log if none did so lately."""
-        if time.monotonic() - self._synced < SYNC_EVERY:
-            return self._database.execute(statement, row)
-        self._database.execute("PRAGMA synchronous=FULL")
-        written = self._database.execute(statement, row)
-        self._database.execute("PRAGMA synchronous=NORMAL")
-        self._synced = time.monotonic()
-        return written
+        waits = time.monotonic() - self._synced >= SYNC_EVERY
+        if waits:
+            self._database.execute("PRAGMA synchronous=FULL")
+        self._database.execute(statement, row)
+        if waits:
+            self._database.execute("PRAGMA synchronous=NORMAL")
+            self._synced = time.monotonic()
 
     def claim(self, key: str, owner: str, lease: float) -> bool:
         """Claim a request for ``lease`` seconds; False while another owner's claim holds."""
         now = time.time()  # not monotonic: a claim may outlive the machine's uptime
-        held = self._database.execute(
-            "INSERT INTO claims VALUES (?1, ?2, ?3) ON CONFLICT (key) DO UPDATE SET owner = ?2, until = ?3 WHERE owner = ?2 OR until < ?4",
-            (key, owner, now + lease, now),
-        )
-        return held.rowcount == 1
+        taken = "ON CONFLICT (key) DO UPDATE SET owner = ?2, until = ?3 WHERE owner = ?2 OR until < ?4"
+        return self._database.execute(f"INSERT INTO claims VALUES (?1, ?2, ?3) {taken}", (key, owner, now + lease, now)).rowcount == 1
 
     def release(self, key: str, owner: str) -> None:
         """Give a claim back."""
@@ -184,11 +178,8 @@ class CallRecord(AbstractContextManager["CallRecord"]):
         query = "SELECT role, model, COUNT(*), SUM(prompt), SUM(completion), {} SUM(seconds) FROM {} WHERE run = ?1 OR ?1 IS NULL GROUP BY role, model"
         done = {row[:2]: row for row in self._database.execute(query.format("SUM(counted),", "calls"), (run,))}
         lost = {row[:2]: row for row in self._database.execute(query.format("", "attempts"), (run,))}
-        out = []
-        for key in sorted({*done, *lost}):
-            calls = done.get(key, (*key, 0, 0, 0, 0, 0.0))
-            out.append(Totals(*calls, *lost.get(key, (*key, 0, 0, 0, 0.0))[2:5]))
-        return out
+        none = 0, 0, 0, 0, 0.0
+        return [Totals(*done.get(key, (*key, *none)), *lost.get(key, (*key, *none))[2:5]) for key in sorted({*done, *lost})]
 
 
 def _connected(path: Path, readonly: bool) -> sqlite3.Connection:
@@ -200,30 +191,38 @@ def _connected(path: Path, readonly: bool) -> sqlite3.Connection:
     mode = f"ro&immutable={still:d}" if readonly else "rwc"
     database = sqlite3.connect(f"{path.absolute().as_uri()}?mode={mode}", uri=True, isolation_level=None, timeout=PATIENCE)
     try:
-        if not readonly and _is_empty(database):
+        if not readonly:
             _prepare(database)
         _check_version(path, database)
         if not readonly:
-            database.executescript("PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL")
+            _use_log(database)
     except BaseException:
         database.close()
         raise
     return database
 
 
-def _is_empty(database: sqlite3.Connection) -> bool:
-    return database.execute("SELECT 1 FROM sqlite_master").fetchone() is None
-
-
 def _prepare(database: sqlite3.Connection) -> None:
     """Make the tables in an empty file; of several processes one does."""
-    database.execute("PRAGMA journal_mode=WAL")
     with database:
         database.execute("BEGIN IMMEDIATE")
-        if _is_empty(database):
+        if not database.execute("SELECT 1 FROM sqlite_master").fetchone():
             for statement in filter(str.strip, _SCHEMA.split(";")):
                 database.execute(statement)
             database.execute("INSERT INTO meta VALUES ('version', ?)", (str(RECORD_VERSION),))
+
+
+def _use_log(database: sqlite3.Connection) -> None:
+    """Switch to WAL, for which SQLite gives up at once where others open the file too."""
+    until = time.monotonic() + PATIENCE
+    while True:
+        try:
+            database.executescript("PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL")
+            return
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() > until:
+                raise
+        time.sleep(0.005)
 
 
 def _check_version(path: Path, database: sqlite3.Connection) -> None:
