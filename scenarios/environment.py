@@ -111,9 +111,14 @@ def _parts(pattern: str) -> LineParts:
     return LineParts(pattern)
 
 
-def entity_name(scenario: Scenario, rng: random.Random) -> str:
-    """Draw the name of something one could choose in a scenario."""
+def subject_of(scenario: Scenario, rng: random.Random) -> dict[str, str]:
+    """Draw what a conversation or a task is about: one value for each fill of the scenario's subject."""
+    return {name: pick(rng, scenario.fills[name]) for name in scenario.subject}
+
+
+def entity_name(scenario: Scenario, rng: random.Random, about: Mapping[str, str]) -> str:
+    """Draw the name of something one could choose in a scenario, when it is about something."""
     if scenario.entity:
-        return _parts(pick(rng, scenario.entity.names)).draw(rng, lambda name: pick(rng, scenario.fills[name]))
+        return _parts(pick(rng, scenario.entity.names)).draw(rng, lambda name: about.get(name) or pick(rng, scenario.fills[name]))
     pool = next((scenario.fills[name] for name in ("option", "draft") if name in scenario.fills), None)
     return pick(rng, pool or next(iter(scenario.fills.values())))

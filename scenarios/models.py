@@ -182,6 +182,7 @@ class Scenario(Frozen):
     summary: str
     job: str
     fills: dict[str, tuple[str, ...]]
+    subject: tuple[str, ...] = Field(default=(), description="Fills that keep their value within a conversation and within a task: what it is about.")
     applies: tuple[str, ...] = ()
     dimensions: dict[str, Dimension]
     talk: Talk
@@ -198,6 +199,9 @@ class Scenario(Frozen):
     def _kind(self) -> Scenario:
         if (self.kind == "api") != (self.tools is not None):
             raise ValueError("an api scenario has tools, a text scenario has none")
+        for name in self.subject:
+            if name not in self.fills:
+                raise ValueError(f"subject '{name}' is no fill of the scenario; valid: {', '.join(self.fills)}")
         if self.domain not in DOMAINS:
             raise ValueError(f"unknown domain '{self.domain}'; valid: {', '.join(DOMAINS)}")
         return self

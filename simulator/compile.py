@@ -9,6 +9,7 @@ from typing import Any
 from iba_bench.errors import InstanceRefused
 from iba_bench.streams import opaque_id, pick, shuffled, stream
 from personas.ledger import SELF, Entry, with_known_from
+from scenarios.environment import subject_of
 from scenarios.models import Dimension
 from scenarios.writer import Topic, brief_of, topics_of
 from simulator.factorial import choose
@@ -79,18 +80,17 @@ class Compiler:
         dimensions = [library.dimensions[key] for key in library.exposed[focus.scenario]]
         task_id = opaque_id("q", *address)
         context: dict[str, Any] = {"now": self.wording.calendar.iso(focus.at), "city": self.wording.persona.city}
-        subject = None
         if focus.kind == "text":
             slots = text_slots(moment, dimensions, rng)
             topic = pick(rng, topics_of(focus.scenario))
-            subject, entities = topic.subject, [topic_entity(topic, task_id)]
+            about, entities = {"subject": topic.subject}, [topic_entity(topic, task_id)]
         else:
-            slots = api_slots(moment, dimensions, rng)
-            entities = entities_of(scenario, slots, rng, address) if scenario.entity else []
+            slots, about = api_slots(moment, dimensions, rng), subject_of(scenario, rng)
+            entities = entities_of(scenario, slots, rng, address, about) if scenario.entity else []
             if focus.kind == "rank":
                 context["viewed"] = shuffled(rng, [entity["id"] for entity in entities])
         missing = next((slot.dimension.id for slot in slots if slot.entry is None), None)
-        instruction = instruction_of(self.wording, moment, focus.kind, rng, subject)
+        instruction = instruction_of(self.wording, moment, focus.kind, rng, about)
         return Task(
             task_id=task_id, moment=moment, kind=focus.kind, instruction=instruction, context=context,
             tools=tools_of(scenario, slots) if focus.kind == "api" else [],

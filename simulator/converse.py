@@ -8,13 +8,13 @@ from dataclasses import dataclass
 
 from iba_bench.streams import opaque_id, pick, shuffled, stream
 from iba_bench.tokens import count
-from scenarios.environment import entity_name
+from scenarios.environment import entity_name, subject_of
 from scenarios.models import Scenario
 from simulator.autogen_adapter import Heard, converse, voices_of
-from simulator.calendar import MINUTE
+from simulator.calendar import DAY, MINUTE
 from simulator.director import Cue, SessionPlan
 from simulator.history import History, Session, Turn
-from simulator.wording import Said, Wording
+from simulator.wording import Said, Subject, Wording
 
 
 @dataclass(slots=True)
@@ -26,6 +26,7 @@ class ScriptBeat:
     scenario: Scenario
     at: int
     rng: random.Random
+    subject: Subject
     cue: Cue | None = None
     options: tuple[str, str] = ("", "")
     ready: Said | None = None
@@ -40,6 +41,7 @@ class EmbeddedSpeaker:
     async def __call__(self, beat: ScriptBeat, heard: Sequence[Heard]) -> Said:
         """Word one beat; what was heard before is not needed."""
         wording = self.wording
+        wording.subject = beat.subject
         if beat.ready is not None:
             return beat.ready
         if beat.cue is not None:
@@ -64,6 +66,7 @@ class Conversations:
         scripts = [self._script(plan, number) for number, plan in enumerate(plans)]
         voices = voices_of(dict.fromkeys(("user", "assistant", "other", "event"), EmbeddedSpeaker(self.wording)))
         said = [await converse(script, voices) for script in scripts]
+        self.wording.subject = Subject({}, {})
         return History([
             self._session(plan, number, script, words)
             for number, (plan, script, words) in enumerate(zip(plans, scripts, said, strict=True))
@@ -73,8 +76,10 @@ class Conversations:
         rng = stream(*self.address, "session", number)
         scenario = self.wording.library.scenarios[plan.scenario]
         clock = _Clock(plan.started, rng)
-        beat = _BeatMaker(scenario, rng, clock)
-        names = entity_name(scenario, rng), entity_name(scenario, rng)
+        subject = self._subject(scenario, rng, plan.started)
+        self.wording.subject = subject
+        beat = _BeatMaker(scenario, rng, clock, subject)
+        names = entity_name(scenario, rng, subject.values), entity_name(scenario, rng, subject.values)
         if plan.kind == "behaviour":
             return self._log_script(plan, beat)
         script = [beat("user", "opening"), beat("assistant", "offer", options=names)]
@@ -90,12 +95,17 @@ class Conversations:
             script += [beat("other", "partner"), beat("assistant", "acknowledgement")]
         return [*script, beat("user", "closing"), beat("assistant", "farewell")]
 
+    def _subject(self, scenario: Scenario, rng: random.Random, at: int) -> Subject:
+        """Return what a session is about, and by when the job is to be done."""
+        soon = self.wording.calendar.words(at + int(1 + rng.random() * 9) * DAY)
+        return Subject(scenario.fills, {**subject_of(scenario, rng), "soon": soon})
+
     def _log_script(self, plan: SessionPlan, beat: _BeatMaker) -> list[ScriptBeat]:
         scenario, rng, script = beat.scenario, beat.rng, []
         for item in shuffled(rng, [*plan.cues, *[None] * plan.exchanges]):
             at = beat.clock.now
             if item is None:
-                names = entity_name(scenario, rng), entity_name(scenario, rng)
+                names = entity_name(scenario, rng, {}), entity_name(scenario, rng, {})
                 ready = self.wording.neutral_log(scenario, rng, at, *names)
             else:
                 ready = self.wording.log_turn(item, item.entry.value)
@@ -135,9 +145,9 @@ class _Clock:
 
 
 class _BeatMaker:
-    def __init__(self, scenario: Scenario, rng: random.Random, clock: _Clock) -> None:
-        self.scenario, self.rng, self.clock = scenario, rng, clock
+    def __init__(self, scenario: Scenario, rng: random.Random, clock: _Clock, subject: Subject) -> None:
+        self.scenario, self.rng, self.clock, self.subject = scenario, rng, clock, subject
 
     def __call__(self, role: str, kind: str, cue: Cue | None = None, options: tuple[str, str] = ("", ""),
                  ready: Said | None = None) -> ScriptBeat:  # fmt: skip
-        return ScriptBeat(role, kind, self.scenario, self.clock.tick(), self.rng, cue, options, ready)
+        return ScriptBeat(role, kind, self.scenario, self.clock.tick(), self.rng, self.subject, cue, options, ready)

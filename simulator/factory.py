@@ -40,7 +40,7 @@ from simulator.rows import (
 )  # fmt: skip
 from simulator.tasks import Task
 from simulator.twins import make_twin
-from simulator.wording import Wording
+from simulator.wording import Subject, Wording
 
 if TYPE_CHECKING:
     from iba_bench.models.autogen import ChatCompletionClient
@@ -200,7 +200,7 @@ class PersonaFactory:
         tally.clean_tokens = sum(turn.tokens for _, turn in draft.history.turns())
         again: Counter[int] = Counter()
         for _ in range(NOISE_ATTEMPTS):
-            maker = NoiseMaker(replace(draft.wording), draft.history, draft.compiler.entries, draft.address, again)
+            maker = NoiseMaker(replace(draft.wording, subject=Subject({}, {})), draft.history, draft.compiler.entries, draft.address, again)
             layer = maker.layer(self.config.noise, tally.clean_tokens)
             history = self._history_rows(draft, with_noise(draft.history, layer))
             noisy = replace(clean, sessions=history.sessions, annotations=history.annotations)

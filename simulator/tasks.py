@@ -56,18 +56,18 @@ def canonical(data: object) -> str:
 # --- environment -----------------------------------------------------------------
 
 
-def entities_of(scenario: Scenario, slots: Sequence[Slot], rng: random.Random, address: tuple[object, ...]
+def entities_of(scenario: Scenario, slots: Sequence[Slot], rng: random.Random, address: tuple[object, ...], about: Mapping[str, str]
                 ) -> list[dict[str, Any]]:  # fmt: skip
-    """Return the full product of the entity slots' levels, each with a name and neutral attributes."""
+    """Return the full product of the entity slots' levels, each with a name (about what the task is about) and neutral attributes."""
     assert scenario.entity is not None
     inner = [slot for slot in slots if slot.dimension.slot == "entity"]
     combos = list(itertools.product(*(slot.levels for slot in inner)))
     neutral = _neutral(scenario, len(combos), rng)
     out, names = [], set()
     for number, combo in enumerate(combos):
-        name = entity_name(scenario, rng)
+        name = entity_name(scenario, rng, about)
         while name in names:
-            name = entity_name(scenario, rng)
+            name = entity_name(scenario, rng, about)
         names.add(name)
         entity: dict[str, Any] = {"id": opaque_id("x", *address, number), "name": name}
         entity |= {slot.dimension.parameter: slot.dimension.public(level) for slot, level in zip(inner, combo, strict=True)}
@@ -238,13 +238,13 @@ def write_text(scenario: Scenario, topic_id: str, style: Mapping[str, str], addr
 # --- words ------------------------------------------------------------------------
 
 
-def instruction_of(wording: Wording, moment: Moment, kind: str, rng: random.Random, subject: str | None) -> str:
-    """Return the underspecified instruction, with what the user must say about the situation."""
+def instruction_of(wording: Wording, moment: Moment, kind: str, rng: random.Random, about: Mapping[str, str]) -> str:
+    """Return the underspecified instruction, with what the user must say about the situation; ``about`` are fills that are settled."""
     scenario, focus = wording.library.scenarios[moment.focus.scenario], moment.focus
     lines = [line for line in scenario.tasks if line.rank == (kind == "rank") and line.serves == (focus.served is not None)]
     if not lines:
         raise InstanceRefused("no_instruction")
-    given = {"soon": alike_day(wording.calendar, focus.at, rng)} | ({"subject": subject} if subject else {})
+    given = {**about, "soon": alike_day(wording.calendar, focus.at, rng)}
     if focus.served:
         given["person"] = focus.served.mention
     text = wording.plain(f"{scenario.scenario}.task.{kind}.{bool(focus.served)}", lines, rng, scenario.fills, focus.at, **given)

@@ -72,6 +72,14 @@ class Said:
     strength: str | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """What a session is about: fills that keep their value in lines that draw on these pools (the scenario's own)."""
+
+    pools: Mapping[str, tuple[str, ...]]
+    values: Mapping[str, str]
+
+
 @dataclass
 class Wording:
     """Composes turns for one persona.
@@ -79,6 +87,7 @@ class Wording:
     Attributes:
         address: Prefix of all streams (seed, persona, attempt).
         served: Mentions of people whom some task serves; they don't appear as anybody else.
+        subject: What the session at hand is about.
     """
 
     persona: Persona
@@ -89,6 +98,7 @@ class Wording:
     split: str
     address: tuple[object, ...]
     served: frozenset[str]
+    subject: Subject = field(default_factory=lambda: Subject({}, {}))
     decks: Decks = field(init=False)
     people: tuple[str, ...] = field(init=False)
 
@@ -105,6 +115,8 @@ class Wording:
         def fill(name: str) -> str:
             if name in given:
                 return given[name]
+            if pools is self.subject.pools and name in self.subject.values:
+                return self.subject.values[name]
             if name in pools:
                 return pick(rng, pools[name])
             if name == "person":
