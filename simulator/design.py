@@ -161,21 +161,21 @@ class Designer:
             raise InstanceRefused("no_value_left")
         return weighted(self.rng, list(weights), list(weights.values()))
 
-    def _entry(self, dimension: Dimension, value: str, strength: str, begin: int, end: int | None, cause: str,
-               **more: object) -> Entry:  # fmt: skip
+    def _entry(
+        self, dimension: Dimension, value: str, strength: str, begin: int, end: int | None, cause: str, *, scope: str = ALWAYS, horizon: str = "long",
+        holder: str = SELF, supersedes: str | None = None, safety: bool | None = None, sure_to: int | None = None, sure_after: int | None = None,
+    ) -> Entry:  # fmt: skip
         entry = Entry(
             entry_id=opaque_id("e", self.config.seed, self.persona.persona_id, len(self.out.entries), self.rng.random()),
-            dimension=dimension.id, scope=str(more.get("scope", ALWAYS)), value=value, polarity=dimension.polarity,
-            strength=strength, horizon=str(more.get("horizon", "long")), holder=str(more.get("holder", SELF)),
-            valid_from=begin, valid_to=end, known_from=None, cause=cause,
-            supersedes=more.get("supersedes"), safety=bool(more.get("safety", dimension.safety)),  # type: ignore[arg-type]
-            sure_to=more.get("sure_to"), sure_after=more.get("sure_after"),  # type: ignore[arg-type]
+            dimension=dimension.id, scope=scope, value=value, polarity=dimension.polarity, strength=strength, horizon=horizon, holder=holder,
+            valid_from=begin, valid_to=end, known_from=None, cause=cause, supersedes=supersedes,
+            safety=dimension.safety if safety is None else safety, sure_to=sure_to, sure_after=sure_after,
         )  # fmt: skip
         self.out.entries.append(entry)
         return entry
 
-    def _want(self, entry: Entry, after: int, before: int, count: int, **more: object) -> None:
-        self.out.wants.append(Want(entry, max(after, 0) + HOUR, before - HOUR, count, **more))  # type: ignore[arg-type]
+    def _want(self, entry: Entry, after: int, before: int, count: int, happening: Happening | None = None, *, ends: bool = False) -> None:
+        self.out.wants.append(Want(entry, max(after, 0) + HOUR, before - HOUR, count, happening, ends))
 
     def _want_later(self, entry: Entry, focus: int) -> None:
         """Voice some entries once more after their focus."""

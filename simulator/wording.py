@@ -6,7 +6,7 @@ Everything that a cue turn is made of is kept (`CueWording`), so that a twin can
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
@@ -25,6 +25,7 @@ from simulator.director import Cue
 Item = TypeVar("Item")
 TALKATIVE = {"terse": 0.22, "even": 0.5, "chatty": 0.8}
 Span = tuple[int, int]
+Fill = Callable[[str], str]
 
 
 class Decks:
@@ -109,7 +110,7 @@ class Wording:
 
     # --- filling -------------------------------------------------------------
 
-    def filler(self, rng: random.Random, pools: Mapping[str, tuple[str, ...]], at: int, **given: str):  # type: ignore[no-untyped-def]
+    def filler(self, rng: random.Random, pools: Mapping[str, tuple[str, ...]], at: int, **given: str) -> Fill:
         """Return the function that fills ``{name}`` parts at the time ``at``."""
 
         def fill(name: str) -> str:
@@ -215,7 +216,7 @@ class Wording:
         before, core = around[0], said.text[slice(*said.span)].rstrip(".!?")
         return replace(said, text=f"{before}{core}{around[1]}", span=(len(before), len(before) + len(core)), wording=wording)
 
-    def _cue_filler(self, cue: Cue, rng: random.Random, dimension: Dimension, value: Value, at: int):  # type: ignore[no-untyped-def]
+    def _cue_filler(self, cue: Cue, rng: random.Random, dimension: Dimension, value: Value, at: int) -> Fill:
         holder = cue.entry.holder
         given = {"phrase": value.phrase}
         if holder != SELF:

@@ -104,9 +104,11 @@ def test_a_miss_names_each_part_that_differs_and_how(record, changes, told):
 def test_a_miss_is_compared_with_the_call_that_differs_least_and_last(record):
     for number in range(30):
         record.put(Request("openai", "", f"m{number}", ({"role": "user", "content": f"{number}"},)), "user", plain("far"), 0.0)
-    record.put(replace(ASK, messages=({"role": "system", "content": "Other"}, ASK.messages[1])), "user", plain("differs in the first message"), 0.0)
-    record.put(ASK, "user", plain("near"), 0.0)
+    record.put(ASK, "user", plain("differs in the last message"), 0.0)
     asked = replace(ASK, messages=(ASK.messages[0], {"role": "user", "content": "Good day"}))
+    for number in range(8):
+        begins_anew = replace(asked, messages=({"role": "system", "content": f"Other {number}"}, asked.messages[1]))
+        record.put(begins_anew, "user", plain("differs in the first message"), 0.0)
     assert missed(record, asked) == ["  messages[1].content: on record 'Hello', asked 'Good day'"]
 
 

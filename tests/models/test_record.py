@@ -174,15 +174,18 @@ def test_processes_that_open_a_new_record_at_once_all_get_it(spawn, tmp_path):
 for line in sys.stdin:
     with CallRecord.open(path / line.strip()) as record:
         record.put(ask(name), "user", answer(name), 0.0)
+    say("done")
 """
     processes = [spawn(program, f"p{number}", tmp_path) for number in range(4)]
-    for number in range(100):
+    for number in range(150):
         for process in processes:
-            process.stdin.write(f"{number}/new.sqlite\n")
+            process.stdin.write(f"{number}.sqlite\n")
             process.stdin.flush()
+        if [process.stdout.readline() for process in processes] != ["done\n"] * 4:
+            break
     ended(processes)
-    for number in range(100):
-        with CallRecord.open(tmp_path / f"{number}/new.sqlite", readonly=True) as record:
+    for number in range(150):
+        with CallRecord.open(tmp_path / f"{number}.sqlite", readonly=True) as record:
             assert len(record.keys()) == 4
 
 
