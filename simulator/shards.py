@@ -63,7 +63,12 @@ def make_shard(first: int) -> dict[str, Any]:
     config = _state["config"]
     indices = range(first, min(first + SHARD, config.benchmark.personas))
     results: list[Made | dict[str, Any]] = []
-    _state["loop"].run_until_complete(_make(indices, results))
+    try:
+        _state["loop"].run_until_complete(_make(indices, results))
+    except KeyboardInterrupt:
+        if _state["models"] is not None:
+            _state["loop"].run_until_complete(_state["models"].rest())
+        raise
     return _written(first, results)
 
 

@@ -53,6 +53,8 @@ class Caller:
         self.transport, self.record, self.pace, self.budget = transport, record, pace, budget
         self.attempts, self.owner, self.alone, self.clock = attempts, owner, alone, clock
         self._flights: dict[str, asyncio.Task[Reply]] = {}
+        self._sending: set[asyncio.Task[Reply] | None] = set()
+        self._closed = False
 
     async def call(self, role: str, request: Request) -> Reply:
         """Return the answer to a request: the recorded one, or the one that a single call brings.
@@ -67,10 +69,23 @@ class Caller:
         if self.transport is None:
             keep_missed(self.record.path, request)
             raise CallFailed("not_recorded", f"{self.record.path}: the record holds no call {key[:16]} of role {role}")
+        if self._closed:
+            raise CallFailed("connection", "the run is ending")
         if key not in self._flights:
             flight = self._flights[key] = asyncio.ensure_future(self._claimed(key, role, request))
             flight.add_done_callback(lambda _: self._flights.pop(key, None))
         return await asyncio.shield(self._flights[key])
+
+    async def finish(self) -> None:
+        """Wait for the answers that are under way, which are paid for, and give up the calls that are not sent yet; then let go of connections."""
+        self._closed = True
+        for flight in list(self._flights.values()):
+            if flight not in self._sending:
+                flight.cancel()
+        await asyncio.gather(*self._flights.values(), return_exceptions=True)
+        self._closed = False
+        if self.transport is not None:
+            await self.transport.close()
 
     async def _claimed(self, key: str, role: str, request: Request) -> Reply:
         if self.alone:
@@ -111,12 +126,15 @@ class Caller:
         try:
             async with self.pace.slot():
                 started = self.clock()
+                self._sending.add(asyncio.current_task())
                 try:
                     reply = await self.transport.send(request, self.pace.time_out(timed_out))
                 except CallFailed as failure:
                     self._felt(failure)
                     used = failure.usage
                     raise
+                finally:
+                    self._sending.discard(asyncio.current_task())
                 seconds = self.clock() - started
                 self.pace.answered(seconds, reply.usage.completion)
             used = reply.usage

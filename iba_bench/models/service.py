@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -34,10 +35,8 @@ class Models:
     callers: list[Caller] = field(default_factory=list)
 
     async def rest(self) -> None:
-        """Let go of connections; the next call makes new ones."""
-        for caller in self.callers:
-            if caller.transport is not None:
-                await caller.transport.close()
+        """Take in what is under way and let go of connections; the next call makes new ones."""
+        await asyncio.gather(*(caller.finish() for caller in self.callers))
 
 
 def open_models(config: ModelConfig, record_path: Path, run: str, budget: Budget, workers: int) -> Models:
@@ -98,7 +97,7 @@ def told(failure: CallFailed, config: ModelConfig) -> Exception:
     if fix:
         return UserError(f"model={config.name}: {failure.message}; {fix}")
     if failure.kind == "budget":
-        return CheckFailed(f"{failure.message}. What is done is kept; the same command with a higher model.budget goes on from there")
+        return CheckFailed(f"model={config.name}: {failure.message}")
     return CheckFailed(
         f"model={config.name}: no answer after {config.attempts} attempts ({failure}). What is done is kept; the same command goes on once the endpoint answers"
     )
