@@ -41,7 +41,7 @@ def parse(model: type[Model], data: Any, where: str = "") -> Model:
         key = where + ".".join(map(str, first["loc"]))
         value = f", got {first['input']!r}" if first["type"] not in ("value_error", "missing") else ""
         about = _about(model, first["loc"])
-        raise UserError(f"{key}: {first['msg']}{value}{about}") from None
+        raise UserError(f"{key}: {first['msg'].removeprefix('Value error, ')}{value}{about}") from None
 
 
 def _about(model: Any, loc: Sequence[int | str]) -> str:

@@ -17,6 +17,7 @@ from iba_bench.streams import stream
 from iba_bench.tokens import count
 
 CUT_OFF_ATTEMPTS = 3  # a longer answer would be cut off again; a server that cuts at random would not
+FIRST_ATTEMPTS = 3  # before an endpoint has ever answered, it is more likely to be the wrong one than to be busy
 LEASE, LOOK_AGAIN = 300.0, 0.25  # seconds
 
 
@@ -54,7 +55,7 @@ class Caller:
         self.attempts, self.owner, self.alone, self.clock = attempts, owner, alone, clock
         self._flights: dict[str, asyncio.Task[Reply]] = {}
         self._sending: set[asyncio.Task[Reply] | None] = set()
-        self._closed = False
+        self._closed = self._met = False
 
     async def call(self, role: str, request: Request) -> Reply:
         """Return the answer to a request: the recorded one, or the one that a single call brings.
@@ -110,6 +111,8 @@ class Caller:
                 self.record.fail(request, role, failure, attempt, self.clock() - started)
                 timed_out += failure.kind == "timeout"
                 if not self._again(failure, attempt):
+                    if failure.kind == "connection" and not self._met:
+                        raise CallFailed("unreachable", failure.message) from None
                     raise
                 wait = self.pace.back_off(attempt, rng) if failure.retry_after is None else 0.0
             await asyncio.sleep(wait)
@@ -117,6 +120,8 @@ class Caller:
 
     def _again(self, failure: CallFailed, attempt: int) -> bool:
         most = min(self.attempts, CUT_OFF_ATTEMPTS) if failure.kind == "truncated" else self.attempts
+        if failure.kind in ("connection", "malformed") and not self._met:
+            most = min(self.attempts, FIRST_ATTEMPTS)
         return (failure.kind in RETRIED or failure.kind == "truncated") and attempt + 1 < most
 
     async def _once(self, role: str, request: Request, timed_out: int) -> Reply:
@@ -136,6 +141,7 @@ class Caller:
                 finally:
                     self._sending.discard(asyncio.current_task())
                 seconds = self.clock() - started
+                self._met = True
                 self.pace.answered(seconds, reply.usage.completion)
             used = reply.usage
             return self.record.put(request, role, reply, seconds)

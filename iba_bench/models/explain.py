@@ -41,8 +41,8 @@ def explain(record: CallRecord, key: str, missed: Mapping[str, Request]) -> str:
     if keys[0] in missed:
         return explain_request(record, missed[keys[0]])
     attempts = record.attempts(keys[0])
-    last = attempts[-1]
-    return "\n".join([f"miss: {keys[0]}", f"role {last.role} asked, and no attempt brought an answer ({len(attempts)} failed)", *map(_attempt, attempts)])
+    end = f"role {attempts[-1].role} asked, and no attempt brought an answer ({len(attempts)} failed)"
+    return "\n".join([f"miss: {keys[0]}", end, *map(_attempt, attempts)])
 
 
 def explain_request(record: CallRecord, request: Request) -> str:
@@ -70,12 +70,12 @@ def _near(digits: str, keys: list[str]) -> list[str]:
 
 
 def _hit(record: CallRecord, row: Recorded) -> str:
-    usage = row.reply.usage
+    usage, endpoint = row.reply.usage, row.request["base_url"] or row.request["provider"]
     counted = ", counted by us, for the server did not say" if usage.counted else ""
     answer = [row.reply.content, *(f"{call.name}({call.arguments})" for call in row.reply.tool_calls)]
     lines = [
         f"hit: {row.key}",
-        f"answer number {row.number} on record, role {row.role}, model {row.request['model']} at {row.request['base_url'] or row.request['provider']}",
+        f"answer number {row.number} on record, role {row.role}, model {row.request['model']} at {endpoint}",
         f"{usage.prompt:,} prompt and {usage.completion:,} completion tokens{counted}; {row.seconds:.2f} s",
         *map(_attempt, record.attempts(row.key)),
         f"answer: {_shown(' '.join(filter(None, answer)))}",
@@ -91,7 +91,7 @@ def _attempt(attempt: Attempt) -> str:
 
 
 def _nearest(record: CallRecord, role: str | None, parts: Mapping[str, Any], key: str) -> list[str]:
-    """Return how the nearest other call on record differs: the one with fewest differing parts, then the one with the longest common beginning."""
+    """Return how the nearest other call differs: the one with fewest differing parts, then the one with the longest common beginning."""
     best: tuple[int, int] | None = None
     told: list[Difference] = []
     nearest = ""

@@ -1,11 +1,11 @@
 """Every model call on disk: one row a request, never changed once it holds an answer, and every attempt that ended badly beside it.
 
-SQLite in WAL mode, each answer committed before anyone sees it. Against kill -9 nothing is lost: a commit is in the system's page cache, which outlives the
-process. At a loss of power an answer may be missing, never half there, and is asked for again: a commit waits for the disk only where `SYNC_EVERY` has passed
-since the last that did. That one syncs the whole log, whoever wrote it, so at stake are the answers of the last quarter second of writing. To wait each time
-would lose none, but costs 0.2 to 4 ms an answer on a good disk, in the event loop that serves all calls in flight.
+SQLite in WAL mode, each answer committed before anyone sees it. Against kill -9 nothing is lost: a commit is in the system's page cache, which
+outlives the process. At a loss of power an answer may be missing, never half there, and is asked for again: a commit waits for the disk only where
+`SYNC_EVERY` has passed since the last that did. That one syncs the whole log, whoever wrote it, so at stake are the answers of the last quarter second
+of writing. To wait each time would lose none, but costs 0.2 to 4 ms an answer on a good disk, in the event loop that serves all calls in flight.
 
-Several processes may share a record, on one machine (WAL needs shared memory). Writers wait for each other; a claim keeps two from asking the same at once.
+Processes of one machine may share a record. Writers wait for each other; a claim keeps two processes from asking the same at once.
 """
 
 from __future__ import annotations
@@ -31,12 +31,13 @@ MOST_TOKENS = 1 << 40  # SQLite sums in 64 bits; a server may claim anything
 _SCHEMA = """
 CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE calls (
-    number INTEGER PRIMARY KEY AUTOINCREMENT, key TEXT NOT NULL UNIQUE, run TEXT NOT NULL, role TEXT NOT NULL, provider TEXT NOT NULL, model TEXT NOT NULL,
-    request BLOB NOT NULL, reply TEXT NOT NULL, prompt INTEGER NOT NULL, completion INTEGER NOT NULL, counted INTEGER NOT NULL, seconds REAL NOT NULL
+    number INTEGER PRIMARY KEY AUTOINCREMENT, key TEXT NOT NULL UNIQUE, run TEXT NOT NULL, role TEXT NOT NULL, provider TEXT NOT NULL,
+    model TEXT NOT NULL, request BLOB NOT NULL, reply TEXT NOT NULL, prompt INTEGER NOT NULL, completion INTEGER NOT NULL, counted INTEGER NOT NULL,
+    seconds REAL NOT NULL
 );
 CREATE TABLE attempts (
-    number INTEGER PRIMARY KEY AUTOINCREMENT, key TEXT NOT NULL, run TEXT NOT NULL, role TEXT NOT NULL, model TEXT NOT NULL, attempt INTEGER NOT NULL, kind TEXT NOT NULL,
-    status INTEGER, message TEXT NOT NULL, prompt INTEGER NOT NULL, completion INTEGER NOT NULL, seconds REAL NOT NULL
+    number INTEGER PRIMARY KEY AUTOINCREMENT, key TEXT NOT NULL, run TEXT NOT NULL, role TEXT NOT NULL, model TEXT NOT NULL,
+    attempt INTEGER NOT NULL, kind TEXT NOT NULL, status INTEGER, message TEXT NOT NULL, prompt INTEGER NOT NULL, completion INTEGER NOT NULL, seconds REAL NOT NULL
 );
 CREATE INDEX attempts_by_key ON attempts (key);
 CREATE TABLE claims (key TEXT PRIMARY KEY, owner TEXT NOT NULL, until REAL NOT NULL) WITHOUT ROWID;
@@ -130,7 +131,7 @@ class CallRecord(AbstractContextManager["CallRecord"]):
 
     def fail(self, request: Request, role: str, failure: CallFailed, attempt: int, seconds: float) -> None:
         """Record an attempt that brought no answer."""
-        message = failure.message.encode(errors="replace").decode()  # half a surrogate pair, which JSON may hold and a file may not
+        message = failure.message.encode(errors="replace").decode()  # half a surrogate pair: JSON may hold it, a file may not
         prompt, completion = _tokens(failure.usage or Usage(0, 0))
         row = (request.key, self.run, role, request.model, attempt, failure.kind, failure.status, message, prompt, completion, seconds)
         self._written(f"INSERT INTO attempts VALUES (NULL{', ?' * len(row)})", row)
@@ -157,7 +158,7 @@ class CallRecord(AbstractContextManager["CallRecord"]):
 
     def keys(self, prefix: str = "") -> list[str]:
         """Return the keys that begin with ``prefix``, in order, of calls that were answered or only failed."""
-        query = "SELECT key FROM calls WHERE key BETWEEN ?1 AND ?1 || 'g' UNION SELECT key FROM attempts WHERE key BETWEEN ?1 AND ?1 || 'g' ORDER BY key"
+        query = "SELECT key FROM (SELECT key FROM calls UNION SELECT key FROM attempts) WHERE key BETWEEN ?1 AND ?1 || 'g' ORDER BY key"
         return [key for (key,) in self._database.execute(query, (prefix,))]
 
     def rows(self, prefix: str = "") -> Iterator[Recorded]:
@@ -175,7 +176,8 @@ class CallRecord(AbstractContextManager["CallRecord"]):
 
     def totals(self, run: str | None = None) -> list[Totals]:
         """Return what was used, by role and model; by one run, or by all."""
-        query = "SELECT role, model, COUNT(*), SUM(prompt), SUM(completion), {} SUM(seconds) FROM {} WHERE run = ?1 OR ?1 IS NULL GROUP BY role, model"
+        sums = "COUNT(*), SUM(prompt), SUM(completion)"
+        query = f"SELECT role, model, {sums}, {{}} SUM(seconds) FROM {{}} WHERE run = ?1 OR ?1 IS NULL GROUP BY role, model"
         done = {row[:2]: row for row in self._database.execute(query.format("SUM(counted),", "calls"), (run,))}
         lost = {row[:2]: row for row in self._database.execute(query.format("", "attempts"), (run,))}
         none = 0, 0, 0, 0, 0.0

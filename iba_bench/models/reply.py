@@ -14,6 +14,7 @@ FailureKind = Literal[
     "server",          # 5xx
     "timeout",         # no whole answer in time
     "connection",      # refused, reset, closed within the body
+    "unreachable",     # no connection, and there never was one
     "malformed",       # an answer that is no chat completion: not JSON, no choices, 200 with an error body
     "truncated",       # cut off at max_tokens
     "empty",           # neither content nor tool calls
@@ -23,7 +24,6 @@ FailureKind = Literal[
 ]  # fmt: skip
 
 RETRIED: frozenset[FailureKind] = frozenset({"rate_limit", "server", "timeout", "connection", "malformed", "empty"})
-FATAL: frozenset[FailureKind] = frozenset({"auth", "not_found", "budget", "not_recorded"})
 
 
 @dataclass(frozen=True, slots=True)

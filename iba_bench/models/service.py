@@ -109,6 +109,7 @@ _FIXES: dict[str, str] = {
     "context_window": "use a model with a longer context, or history=short",
     "bad_request": "change what the endpoint refuses, such as model.ROLE.temperature=null or model.ROLE.extra",
     "malformed": "check that model.base_url is an OpenAI-compatible endpoint, up to /v1",
+    "unreachable": "start the server, or give its address (model.base_url=URL, up to /v1)",
     "not_recorded": "run once with model.mode=live to record it; `iba calls explain KEY record=FILE` says how it differs from the calls on record",
 }
 
