@@ -21,7 +21,7 @@ TOO_LONG = re.compile(
     r"context_length_exceeded|exceed_context_size|context[ _-](length|window|size)|maximum model length|longer than the maximum|too many tokens|prompt is too long",
     re.IGNORECASE,
 )
-_STATUS: dict[int, FailureKind] = {401: "auth", 402: "auth", 403: "auth", 404: "not_found", 405: "not_found", 501: "not_found", 408: "timeout", 429: "rate_limit"}
+_STATUS: dict[int, FailureKind] = {401: "auth", 402: "auth", 403: "auth", 404: "not_found", 405: "malformed", 501: "malformed", 408: "timeout", 429: "rate_limit"}
 
 
 def parsed(raw: bytes) -> Any:

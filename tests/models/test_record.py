@@ -94,7 +94,8 @@ def test_every_failed_attempt_is_kept_also_beside_an_answer(record):
     record.fail(ask(), "user", CallFailed("truncated", "cut off", 200, usage=Usage(8, 4)), 1, 0.25)
     record.put(ask(), "user", plain("at last"), 1.0)
     record.fail(ask("other"), "checker", CallFailed("connection", "reset"), 0, 0.0)
-    first, second = (Attempt(ask().key, "user", 0, "rate_limit", 429, "slow down", 0, 0, 0.5), Attempt(ask().key, "user", 1, "truncated", 200, "cut off", 8, 4, 0.25))
+    first = Attempt(ask().key, "user", 0, "rate_limit", 429, "slow down", 0, 0, 0.5)
+    second = Attempt(ask().key, "user", 1, "truncated", 200, "cut off", 8, 4, 0.25)
     third = Attempt(ask("other").key, "checker", 0, "connection", None, "reset", 0, 0, 0.0)
     assert record.attempts() == [first, second, third]
     assert record.attempts(ask().key) == [first, second]
