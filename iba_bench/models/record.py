@@ -2,9 +2,8 @@
 
 SQLite in WAL mode, each answer committed before anyone sees it. Against kill -9 nothing is lost: a commit is in the system's page cache, which
 outlives the process. At a loss of power an answer may be missing, never half there, and is asked for again: a commit waits for the disk only where
-`SYNC_EVERY` has passed since the last that did. That one syncs the whole log, whoever wrote it, so at stake are the answers of the last quarter second
-of writing. To wait each time would lose none, but costs 0.2 to 4 ms an answer on a good disk, in the event loop that serves all calls in flight.
-
+`SYNC_EVERY` has passed since the last that did. That one syncs the whole log, whoever wrote it, so at stake are the answers of the last quarter
+second of writing. To wait each time would lose none, but costs 0.2 to 4 ms an answer on a good disk, in the event loop that serves all calls in flight.
 Processes of one machine may share a record. Writers wait for each other; a claim keeps two processes from asking the same at once.
 """
 
@@ -36,8 +35,8 @@ CREATE TABLE calls (
     seconds REAL NOT NULL
 );
 CREATE TABLE attempts (
-    number INTEGER PRIMARY KEY AUTOINCREMENT, key TEXT NOT NULL, run TEXT NOT NULL, role TEXT NOT NULL, model TEXT NOT NULL,
-    attempt INTEGER NOT NULL, kind TEXT NOT NULL, status INTEGER, message TEXT NOT NULL, prompt INTEGER NOT NULL, completion INTEGER NOT NULL, seconds REAL NOT NULL
+    number INTEGER PRIMARY KEY AUTOINCREMENT, key TEXT NOT NULL, run TEXT NOT NULL, role TEXT NOT NULL, model TEXT NOT NULL, attempt INTEGER NOT NULL,
+    kind TEXT NOT NULL, status INTEGER, message TEXT NOT NULL, prompt INTEGER NOT NULL, completion INTEGER NOT NULL, seconds REAL NOT NULL
 );
 CREATE INDEX attempts_by_key ON attempts (key);
 CREATE TABLE claims (key TEXT PRIMARY KEY, owner TEXT NOT NULL, until REAL NOT NULL) WITHOUT ROWID;
@@ -176,10 +175,9 @@ class CallRecord(AbstractContextManager["CallRecord"]):
 
     def totals(self, run: str | None = None) -> list[Totals]:
         """Return what was used, by role and model; by one run, or by all."""
-        sums = "COUNT(*), SUM(prompt), SUM(completion)"
-        query = f"SELECT role, model, {sums}, {{}} SUM(seconds) FROM {{}} WHERE run = ?1 OR ?1 IS NULL GROUP BY role, model"
-        done = {row[:2]: row for row in self._database.execute(query.format("SUM(counted),", "calls"), (run,))}
-        lost = {row[:2]: row for row in self._database.execute(query.format("", "attempts"), (run,))}
+        sums = "SELECT role, model, COUNT(*), SUM(prompt), SUM(completion), {} SUM(seconds) FROM {} WHERE run = IFNULL(?1, run) GROUP BY role, model"
+        done = {row[:2]: row for row in self._database.execute(sums.format("SUM(counted),", "calls"), (run,))}
+        lost = {row[:2]: row for row in self._database.execute(sums.format("", "attempts"), (run,))}
         none = 0, 0, 0, 0, 0.0
         return [Totals(*done.get(key, (*key, *none)), *lost.get(key, (*key, *none))[2:5]) for key in sorted({*done, *lost})]
 

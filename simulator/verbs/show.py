@@ -110,6 +110,7 @@ def _session(run: Path, key: str, console: Console) -> None:
     console.print(f"[bold]{session['kind']}[/bold] {session['scenario_id']} {session['started_at']} {key}")
     for turn in session["turns"]:
         console.print(f"[dim]{turn['at'][11:19]}[/dim] [bold]{turn['role']}[/bold] {escape(turn['content'])}")
+        _words_by(notes.get(turn["turn_id"], []), console)
         for row in notes.get(turn["turn_id"], ()):
             if row["noise_kind"]:
                 console.print(f"         [yellow]noise: {row['noise_kind']}[/yellow]")
@@ -119,6 +120,14 @@ def _session(run: Path, key: str, console: Console) -> None:
                     f"         {row['cue_type']}: {row['dimension']} = {row['value']} ({row['strength']}, {row['scope']}, {row['holder']}, "
                     f"{row['explicitness']}{ends})"
                 ), style="green")  # fmt: skip
+
+
+def _words_by(notes: list[dict[str, Any]], console: Console) -> None:
+    """Say who found a turn's words, where a model was asked."""
+    if notes and notes[0]["fallback_reason"]:
+        console.print(escape(f"         words: the catalogs', after {notes[0]['tries']} tries of a model: {notes[0]['fallback_reason']}"), style="dim")
+    elif notes and notes[0]["speaker"] != "embedded":
+        console.print(f"         words: a model's, try {notes[0]['tries']}", style="dim")
 
 
 def _task(run: Path, key: str, console: Console) -> None:

@@ -38,7 +38,8 @@ def record(tmp_path):
 def missed(record, request):
     """Return what is said of a request that misses, but for the lines that only name it and its nearest call."""
     first, second, third, *rest = explain_request(record, request).split("\n")
-    assert (first, second, third) == (f"miss: {request.key}", MISS.replace("tiny", request.model), f"nearest other call on record: {ASK.key[:16]}; it differs in")
+    asked = MISS.replace("tiny", request.model)
+    assert (first, second, third) == (f"miss: {request.key}", asked, f"nearest other call on record: {ASK.key[:16]}; it differs in")
     return rest
 
 
@@ -70,8 +71,11 @@ def test_a_hit_is_compared_with_calls_of_its_own_role(record):
     record.put(ASK, "user", plain("a"), 0.0)
     record.put(replace(ASK, sampling={"temperature": 0.7}), "checker", plain("b"), 0.0)
     record.put(far := replace(ASK, model="big", base_url=""), "user", plain("c"), 0.0)
-    told = [f"nearest other call on record: {far.key[:16]}; it differs in", '  base_url: on record "", asked "http://localhost:1/v1"'.replace('"', "'")]
-    assert explain(record, ASK.key, {}).split("\n")[-3:] == [*told, "  model: on record 'big', asked 'tiny'"]
+    assert explain(record, ASK.key, {}).split("\n")[-3:] == [
+        f"nearest other call on record: {far.key[:16]}; it differs in",
+        "  base_url: on record '', asked 'http://localhost:1/v1'",
+        "  model: on record 'big', asked 'tiny'",
+    ]
 
 
 @pytest.mark.parametrize(
