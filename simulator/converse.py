@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from iba_bench.streams import opaque_id, pick, shuffled, stream
@@ -79,7 +79,7 @@ class Conversations:
         subject = self._subject(scenario, rng, plan.started)
         self.wording.subject = subject
         beat = _BeatMaker(scenario, rng, clock, subject)
-        names = entity_name(scenario, rng, subject.values), entity_name(scenario, rng, subject.values)
+        names = two_names(scenario, rng, subject.values)
         if plan.kind == "behaviour":
             return self._log_script(plan, beat)
         script = [beat("user", "opening"), beat("assistant", "offer", options=names)]
@@ -105,7 +105,7 @@ class Conversations:
         for item in shuffled(rng, [*plan.cues, *[None] * plan.exchanges]):
             at = beat.clock.now
             if item is None:
-                names = entity_name(scenario, rng, {}), entity_name(scenario, rng, {})
+                names = two_names(scenario, rng, {})
                 ready = self.wording.neutral_log(scenario, rng, at, *names)
             else:
                 ready = self.wording.log_turn(item, item.entry.value)
@@ -130,6 +130,14 @@ class Conversations:
                 entry = turn.cue.entry
                 if self.wording.library.names(entry.dimension, entry.value).search(text):
                     turn.said.openness = "hinted"
+
+
+def two_names(scenario: Scenario, rng: random.Random, about: Mapping[str, str]) -> tuple[str, str]:
+    """Return the names of two different things that one could choose."""
+    one = other = entity_name(scenario, rng, about)
+    while other == one:
+        other = entity_name(scenario, rng, about)
+    return one, other
 
 
 class _Clock:

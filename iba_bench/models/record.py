@@ -3,7 +3,7 @@
 SQLite in WAL mode, each answer committed before anyone sees it. Against kill -9 nothing is lost: a commit is in the system's page cache, which
 outlives the process. At a loss of power an answer may be missing, never half there, and is asked for again: a commit waits for the disk only where
 `SYNC_EVERY` has passed since the last that did. That one syncs the whole log, whoever wrote it, so at stake are the answers of the last quarter
-second of writing. To wait each time would lose none, but costs 0.2 to 4 ms an answer on a good disk, in the event loop that serves all calls in flight.
+second of writing. To wait each time would lose none, but costs 0.2 to 4 ms an answer on a good disk, in the event loop of all calls in flight.
 Processes of one machine may share a record. Writers wait for each other; a claim keeps two processes from asking the same at once.
 """
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -122,7 +122,7 @@ def _session(run: Path, key: str, console: Console) -> None:
                 ), style="green")  # fmt: skip
 
 
-def _words_by(notes: list[dict[str, Any]], console: Console) -> None:
+def _words_by(notes: Sequence[Mapping[str, Any]], console: Console) -> None:
     """Say who found a turn's words, where a model was asked."""
     if notes and notes[0]["fallback_reason"]:
         console.print(escape(f"         words: the catalogs', after {notes[0]['tries']} tries of a model: {notes[0]['fallback_reason']}"), style="dim")

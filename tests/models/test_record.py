@@ -178,14 +178,14 @@ for line in sys.stdin:
     say("done")
 """
     processes = [spawn(program, f"p{number}", tmp_path) for number in range(4)]
-    for number in range(150):
+    for number in range(60):
         for process in processes:
             process.stdin.write(f"{number}.sqlite\n")
             process.stdin.flush()
         if [process.stdout.readline() for process in processes] != ["done\n"] * 4:
             break
     ended(processes)
-    for number in range(150):
+    for number in range(60):
         with CallRecord.open(tmp_path / f"{number}.sqlite", readonly=True) as record:
             assert len(record.keys()) == 4
 
@@ -215,7 +215,7 @@ def test_what_a_killed_process_was_asking_is_asked_by_another_and_nothing_else_t
 with CallRecord.open(path) as record:
     for n in range(30):
         key = ask(n).key
-        while not record.claim(key, name, 1.5):
+        while not record.claim(key, name, 3.0):
             time.sleep(0.01)
         if record.find(key) is None:
             say(n)
