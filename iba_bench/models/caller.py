@@ -115,6 +115,8 @@ class Caller:
                         raise CallFailed("unreachable", failure.message) from None
                     raise
                 wait = self.pace.back_off(attempt, rng) if failure.retry_after is None else 0.0
+            if not self.alone:
+                self.record.claim(request.key, self.owner, LEASE)
             await asyncio.sleep(wait)
         raise AssertionError("the last attempt returns or raises")
 

@@ -14,7 +14,7 @@ import os
 import sqlite3
 import time
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
@@ -150,6 +150,12 @@ class CallRecord(AbstractContextManager["CallRecord"]):
         now = time.time()  # not monotonic: a claim may outlive the machine's uptime
         taken = "ON CONFLICT (key) DO UPDATE SET owner = ?2, until = ?3 WHERE owner = ?2 OR until < ?4"
         return self._database.execute(f"INSERT INTO claims VALUES (?1, ?2, ?3) {taken}", (key, owner, now + lease, now)).rowcount == 1
+
+    def drop_claims(self, alive: Callable[[str], bool]) -> None:
+        """Give back the claims of owners that are gone."""
+        for (owner,) in self._database.execute("SELECT DISTINCT owner FROM claims ORDER BY owner").fetchall():
+            if not alive(owner):
+                self._database.execute("DELETE FROM claims WHERE owner = ?", (owner,))
 
     def release(self, key: str, owner: str) -> None:
         """Give a claim back."""

@@ -54,6 +54,8 @@ def open_models(config: ModelConfig, record_path: Path, run: str, budget: Budget
     """
     replay = config.mode == "replay"
     record = CallRecord.open(record_path, run=run, readonly=replay)
+    if not replay:
+        record.drop_claims(_is_alive)
     most = max(1, config.concurrency // workers)
     pace = PaceConfig(initial=max(32, most // 4), maximum=most, first=config.first_timeout)
     endpoints: dict[tuple[str, str, str | None], tuple[Caller, Ladder]] = {}
@@ -68,6 +70,17 @@ def open_models(config: ModelConfig, record_path: Path, run: str, budget: Budget
         caller, ladder = endpoints[model.provider, model.base_url, model.key_name]
         clients[role] = ModelClient(role, model, caller, ladder)
     return Models(clients, record, [caller for caller, _ in endpoints.values()])
+
+
+def _is_alive(owner: str) -> bool:
+    """Whether the process that owns a claim still runs."""
+    try:
+        os.kill(int(owner), 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True
 
 
 def budget_of(config: ModelConfig, record_path: Path, run: str) -> Budget:

@@ -331,3 +331,11 @@ def test_a_record_in_a_folder_that_nobody_can_write_to_is_read(tmp_path, monkeyp
     with CallRecord.open(path, readonly=True) as record:
         assert record.find(ask().key) == plain("x")
         assert os.listdir(tmp_path) == ["calls.sqlite"]
+
+
+def test_claims_of_owners_that_are_gone_are_given_back_and_others_hold(tmp_path):
+    with CallRecord.open(tmp_path / "calls.sqlite") as record:
+        assert record.claim("a", "11", 300) and record.claim("b", "12", 300)
+        record.drop_claims(lambda owner: owner == "12")
+        assert record.claim("a", "13", 300)
+        assert not record.claim("b", "13", 300)
