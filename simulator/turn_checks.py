@@ -14,27 +14,70 @@ from scenarios.check import NamePattern
 
 LONGEST, SLACK = 3.0, 60  # a wording may have three times the words of its draft, and sixty more
 _META = re.compile(
-    r"\b(?:as an ai|language model|ai assistant|i am an ai|i'm an ai|chatbot|role-?play|my persona|the persona|system prompt|my instructions"
-    r"|the direction(?:s)? (?:say|said|ask|tell)|as directed|word for word|draft|terminate)\b|^(?:direction|note)\b",
+    r"\b(?:as an ai|language model|ai (?:assistant|model)|i(?: am|'m) (?:just )?an ai|chat ?gpt|openai|chatbot|role-?play|(?:stay|remain|be) in character|my persona"
+    r"|the persona|system prompt|my instructions|the instructions? (?:say|said|ask|tell)s?|as instructed|the (?:direction|note)s? (?:say|said|ask|tell)s?|as directed"
+    r"|word for word|in my own words|the passage|drafts?|terminate|here(?:'s| is) (?:the|my|your|a) (?:next |new |revised |rewritten |reworded )?(?:message|reply|response|version)"
+    r"|i(?:'m| am) (?:unable|not able) to (?:help|assist|comply)|i (?:can't|cannot|won't) (?:assist|comply|help (?:you )?with))\b"
+    r"|^\W*(?:directions?|notes?)\s*[:\u2013-]",
     re.IGNORECASE,
 )
-_LABELLED = re.compile(r"^\s*(?:\*{0,2})(?:user|customer|assistant|bot|agent|me|you|system)(?:\*{0,2})\s*:", re.IGNORECASE | re.MULTILINE)
+_LABELLED = re.compile(
+    r"^\W*(?:user|customer|client|assistant|bot|agent|me|you|system|human|ai|persona|partner|narrator|message|reply|response|answer)(?: \d)?"
+    r"\W?\s*:",
+    re.IGNORECASE | re.MULTILINE,
+)
 _OFFERS_HELP = re.compile(
-    r"\b(?:how (?:can|may) i (?:help|assist)|(?:can|may) i help you|happy to (?:help|assist)(?: you)?\b(?! me)|glad to assist|let me know if you need"
-    r"|is there anything else (?:i can|you need))",
+    r"\b(?:how (?:can|may|could) (?:i|we) (?:help|assist)(?: you\b| today\b|\s*[.?!]|$)|(?:can|may) i (?:help|assist) you\b|what (?:else )?can i (?:do for|help) you\b"
+    r"|(?:i'm|i am|i'd be|i would be|we're|we are|we'd be) (?:always |more than |only too )?(?:happy|glad|pleased|here) to (?:help|assist)\b"
+    r"|let me know if (?:you (?:need|want|have)|there is) (?:anything(?: else)?(?! (?:else |more )?from (?:me|us)\b)|any (?:questions|help)|(?:more|further|some) help|assistance)"
+    r"|is there anything else (?:i can (?:do for|help|assist)|you(?:'d| would)? (?:like|need)(?! from (?:me|us)\b))"
+    r"|be of (?:any |further )?(?:help|service|assistance)\b|feel free to (?:ask|reach out|contact)(?! me\b)|thank(?:s| you) for (?:contacting|reaching out|choosing))"
+    r"|(?:^|[.!?] )(?:happy|glad) to (?:help|assist)\b",
     re.IGNORECASE,
 )
-_ASKS_HELP = re.compile(r"\b(?:can|could|would) you (?:please )?(?:help me|book me|find me|order me|get me)\b", re.IGNORECASE)
-_ENDS = re.compile(r"\b(?:good ?bye|bye(?: for now| bye)?|talk (?:to you )?(?:later|soon)|see you (?:later|soon)|that(?:'s| is) all for (?:now|today))\b", re.IGNORECASE)
+_ASKS_HELP = re.compile(
+    r"\b(?:(?:can|could|would|will) you (?:please )?(?:help me\b(?! (?:understand|see|narrow|with one))|(?:book|order|recommend|suggest) me\b"
+    r"|find me (?!your|the)|get me (?:an?|one|some)\b)|i need (?:some |your |a bit of )?help\b|please (?:book|order|find|get) me\b)",
+    re.IGNORECASE,
+)
+_ENDS = re.compile(
+    r"\b(?:(?<!\ba )(?<!the )(?<!said )good[ -]?bye\b(?! (?:to|card|present|gift|party|note|letter|speech|cake)\b)|(?<!good[ -])bye\b(?!-)"
+    r"|(?:talk|speak) (?:to you )?(?:later|soon)(?=\W*$|\s*[.!])|see you (?:later|soon)|catch you later|until next time|signing off"
+    r"|that(?:'s| is|'ll be| will be) (?:all|everything)(?: for (?:now|today)\b| i need(?:ed)?\b|[,.!]? thank))"
+    r"|(?:^|[.!?,] )(?:have an? (?:great|nice|good|lovely|wonderful|pleasant) (?:day|evening|afternoon|weekend|night|week|one)\b(?! (?:out|in|at|with)\b)"
+    r"|(?:take care|good ?night)(?=\W*$|\s*[.!]))|(?:^|[.!?] )that(?:'s| is) (?:all|everything)\W*$",
+    re.IGNORECASE,
+)
 _WORD = re.compile(r"[^\W_]+(?:['\u2019][^\W_]+)*")
+_CLAUSE_WORD = re.compile(rf"{_WORD.pattern}|[£$€%]")
 _NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
+_NUMBER_WORDS = (
+    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen twenty".split()
+)
+_VALUES = {word: str(value) for value, word in enumerate(_NUMBER_WORDS)} | {
+    word: str(value) for value, word in zip(range(30, 100, 10), "thirty forty fifty sixty seventy eighty ninety".split(), strict=True)
+}
 _DAY = re.compile(
-    r"\b(?:(?:mon|tues|wednes|thurs|fri|satur|sun)days?|january|february|april|june|july|august|september|october|november|december"
-    r"|yesterday|tomorrow|tonight|last (?:week|month|year|night)|next (?:week|month|year))\b",
+    r"\b(?:(?:mon|tues|wednes|thurs|fri|satur|sun)days?|january|february|april|june|july|august|september|october|november|december|christmas|easter"
+    r"|(?:in|of|by|until|since|next|last|this|early|mid|late) (?:march|may)|(?:on|by|next) (?:mon|tues?|wed|thurs?|fri|sat)"
+    r"|yesterday|tomorrow|tonight|last (?:week|month|year|night)|next (?:week|month|year)|(?:last|this|next) weekend)\b",
     re.IGNORECASE,
 )
-_NAME = re.compile(r"(?<![.!?:\n\"\u201c] )(?<!^)(?<![\"\u201c(])\b(?!I\b|I['\u2019])[A-Z][\w'\u2019-]+")
-_MARKUP = re.compile(r"^\s*(?:[-*#>]|\d+[.)])\s|\*\*|```|<[a-z/]", re.MULTILINE)
+_NO_NAME = (  # words that people write with a capital, or in capitals, where no sentence begins: after an emoji, a line's end, for stress
+    r"(?!(?i:I|A|An|The|And|But|So|Or|If|As|At|In|On|Of|To|For|From|With|By|Not|No|Yes|Yeah|Yep|Oh|Ok|Okay|Hi|Hey|Hello|Thanks|Thank|Cheers|Sorry|Please|Well|Sure"
+    r"|Great|Good|Nice|Perfect|Lovely|Right|Now|Then|Also|Just|Still|Maybe|Perhaps|Anyway|Actually|Honestly|Can|Could|Would|Will|Shall|Should|Do|Does|Did|Don't"
+    r"|Is|Are|Was|Were|Am|Be|Have|Has|Had|May|Might|Must|Let|Let's|What|When|Where|Who|Which|Why|How|It|Its|He|She|We|You|They|That|This|These|Those|There|Here"
+    r"|My|Your|Our|His|Her|Their|Any|Some|All|Both|Either|Each|Every|One|Two|Really|Never|Always|Very|Only|Again|Too|Much|Must|Need|Want|Got|Sounds|Noted|Looking"
+    r"|Everyone|Everybody|Nobody|Someone|Somebody|People|Dr|Mr|Mrs|Ms|TV|PM|PS|FYI|ASAP|BTW|LOL|OMG|PDF|ID|SMS|DIY|FAQ)\b|[A-Z]-[a-z])"
+)
+_NAME = re.compile(
+    rf"(?:(?<=[\w,;&] )|(?<=[/@#])|(?<=\b[DM][rs]\. )|(?<=\bMrs\. )){_NO_NAME}[^\W\d_a-z][\w'-]+"
+    rf"|(?:^|(?<=[.!?:] )){_NO_NAME}[^\W\d_a-z][\w'-]+(?= (?:and I|told|said|says|thinks|reckons|swears|recommends|recommended|suggests|suggested|mentioned|asked)\b)"
+)
+_MARKUP = re.compile(
+    r"^\s*(?:[-*#>\u2022]|\d+[.)])\s|\*\*|`|</?[a-zA-Z]|(?<!\w)\*\w[^*\n]*\*|(?<!\w)_\w[^_\n]*_(?!\w)|\[[^\]\n]+\]|\{[^}\n]*\}|https?://|\bwww\.", re.MULTILINE
+)
+_FOREIGN = re.compile(r"[\u0370-\u1cff\u3040-\u31ff\u3400-\ud7ff]")  # letters of other scripts; emoji lie elsewhere
 _QUOTES = "\"\u201c\u201d"
 
 
@@ -71,8 +114,12 @@ def tidied(text: str) -> str:
 
 def place_of(clause: str, text: str) -> tuple[int, int] | None:
     """Return where the clause's words stand in a text, in order and with nothing but punctuation between; None unless they do so once."""
-    words = [re.escape(word).replace("'", "['\u2019]") for word in _WORD.findall(clause.replace("\u2019", "'"))]
-    found = list(re.finditer(r"(?<!\w)" + r"[^\w]+".join(words) + r"(?!\w)", text, re.IGNORECASE))
+    words = _CLAUSE_WORD.findall(clause.replace("\u2019", "'"))
+    pattern = ""
+    for before, word in zip(("", *words), words, strict=False):
+        apart = "+" if before[-1:].isalnum() and word[0].isalnum() else "*"
+        pattern += (rf"[^\w£$€%]{apart}" if before else "") + re.escape(word).replace("'", "['\u2019]")
+    found = list(re.finditer(rf"(?<![\w£$€])(?<!\w['\u2019-]){pattern}(?![\w%]|['\u2019-]\w)", text, re.IGNORECASE))
     return found[0].span() if len(found) == 1 else None
 
 
@@ -84,16 +131,27 @@ def problem_of(text: str, raw: str, bounds: Bounds) -> str | None:
         raw: As the model wrote it.
         bounds: What it must keep to.
     """
+    text, raw = _straight(text), _straight(raw)
     rest = text
     if bounds.clause:
         place = place_of(bounds.clause, text)
         if place is None:
             return f"it does not hold the passage once and word for word: \"{bounds.clause}\""
         rest = f"{text[: place[0]]} \u00a4 {text[place[1] :]}"
-    missing = [name for name in bounds.options if name.lower() not in text.lower()]
+    missing = [name for name in bounds.options if not re.search(rf"(?<!\w){re.escape(_straight(name))}(?!\w)", text, re.IGNORECASE)]
     if missing:
         return f"it does not offer what it should: {missing[0]}"
-    return _form(text, raw, bounds) or _part(text, bounds) or _named(rest, bounds) or _invented(rest, bounds)
+    return _form(text, raw, bounds) or _part(text, bounds) or _named(rest, bounds) or _invented(rest, _known(bounds))
+
+
+def _straight(text: str) -> str:
+    return text.replace("\u2019", "'").replace("\u2018", "'")
+
+
+def _known(bounds: Bounds) -> str:
+    """Return all that may be spoken of; an offer may say how many it offers."""
+    number = str(len(bounds.options) or "")
+    return _straight("\n".join((bounds.heard, bounds.draft, bounds.clause, *bounds.options, number)))
 
 
 def _form(text: str, raw: str, bounds: Bounds) -> str | None:
@@ -102,11 +160,14 @@ def _form(text: str, raw: str, bounds: Bounds) -> str | None:
         return "it is empty"
     if words > most:
         return f"it is too long: {words} words, at most {most} are needed"
+    if _FOREIGN.search(text) and not _FOREIGN.search(bounds.draft):
+        return "it is not in English"
     if _MARKUP.search(raw):
         return "it has markup; write plain text"
-    if any(found.lower() not in bounds.draft.lower() for found in _matches(_META, text)):
+    known = _known(bounds).lower()
+    if any(found.lower().removesuffix("s") not in known for found in _matches(_META, text)):
         return "it speaks of the directions or of being a model"
-    return "it names who speaks; write the message alone" if _LABELLED.search(raw) else None
+    return "it names who speaks; write the message alone" if _LABELLED.search(raw) or _LABELLED.search(text) else None
 
 
 def _part(text: str, bounds: Bounds) -> str | None:
@@ -121,29 +182,44 @@ def _part(text: str, bounds: Bounds) -> str | None:
 
 
 def _named(rest: str, bounds: Bounds) -> str | None:
-    draft = bounds.draft.lower()
     for pattern in bounds.unnamed:
-        text = rest
-        while found := pattern.search(text):
-            if found.group(0).lower() not in draft:
-                return f"it says what must not be said here: \"{found.group(0)}\""
-            text = text[found.end() :]
+        said = {name.lower() for name in _names(pattern, bounds.draft)}
+        for name in _names(pattern, rest):
+            if name.lower() not in said:
+                return f"it says what must not be said here: \"{name}\""
     return None
 
 
-def _invented(rest: str, bounds: Bounds) -> str | None:
-    known = f"{bounds.heard}\n{bounds.draft}\n{bounds.clause}\n{' '.join(bounds.options)}"
-    for number in _NUMBER.findall(rest):
-        if number not in known:
+def _names(pattern: NamePattern, text: str) -> Iterable[str]:
+    while found := pattern.search(text):
+        yield found.group(0)
+        text = text[found.end() :]
+
+
+def _invented(rest: str, known: str) -> str | None:
+    lowered, figures = known.lower(), {value for _, value in _figures(known)}
+    for number, value in _figures(rest):
+        if value not in figures and number.lower() not in ("zero", "one", "two"):
             return f"it brings in a number: {number}"
-    lowered = known.lower()
     for found in _matches(_DAY, rest):
         if found.lower() not in lowered:
             return f"it brings in a time: {found}"
+    words = {word.removesuffix("'s") for word in _WORD.findall(lowered)}
     for found in _matches(_NAME, rest):
-        if found.strip("'\u2019-").lower().removesuffix("'s").removesuffix("\u2019s") not in lowered:
+        parts = [word.removesuffix("'s") for word in _WORD.findall(found.lower())]
+        if found[0].isupper() and not all(part in words or part.removesuffix("s") in words for part in parts):
             return f"it brings in a name: {found}"
     return None
+
+
+def _figures(text: str) -> Iterable[tuple[str, str]]:
+    """Yield the numbers in a text as written and in one form: 1,200 and 1200, 7:30 and 07.30, 7 and seven are the same."""
+    for number in _matches(_NUMBER, text):
+        value = re.sub(r",(?=\d{3}(?!\d))", "", number).replace(",", ".").replace(":", ".")
+        yield number, value.removesuffix(".00").lstrip("0") or "0"
+    for word in _matches(_WORD, text):
+        if word.lower() in _VALUES:
+            yield word, _VALUES[word.lower()]
 
 
 def _matches(pattern: re.Pattern[str], text: str) -> Iterable[str]:

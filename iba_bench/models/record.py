@@ -125,8 +125,8 @@ class CallRecord(AbstractContextManager["CallRecord"]):
         packed = zlib.compress(request.canonical.encode(), 1)
         prompt, completion = _tokens(reply.usage)
         row = (request.key, self.run, role, request.provider, request.model, packed, _packed(reply), prompt, completion, reply.usage.counted, seconds)
-        self._written(f"INSERT INTO calls VALUES (NULL{', ?' * len(row)}) ON CONFLICT (key) DO NOTHING", row)
-        return self.find(request.key) or reply
+        made = self._written(f"INSERT INTO calls VALUES (NULL{', ?' * len(row)}) ON CONFLICT (key) DO NOTHING", row)
+        return reply if made else self.find(request.key) or reply
 
     def fail(self, request: Request, role: str, failure: CallFailed, attempt: int, seconds: float) -> None:
         """Record an attempt that brought no answer."""
@@ -135,15 +135,16 @@ class CallRecord(AbstractContextManager["CallRecord"]):
         row = (request.key, self.run, role, request.model, attempt, failure.kind, failure.status, message, prompt, completion, seconds)
         self._written(f"INSERT INTO attempts VALUES (NULL{', ?' * len(row)})", row)
 
-    def _written(self, statement: str, row: tuple[Any, ...]) -> None:
-        """Commit a row, and wait until the disk holds the log if none did so lately."""
+    def _written(self, statement: str, row: tuple[Any, ...]) -> bool:
+        """Commit a row, and wait until the disk holds the log if none did so lately; return whether there was no such row."""
         waits = time.monotonic() - self._synced >= SYNC_EVERY
         if waits:
             self._database.execute("PRAGMA synchronous=FULL")
-        self._database.execute(statement, row)
+        made = self._database.execute(statement, row).rowcount
         if waits:
             self._database.execute("PRAGMA synchronous=NORMAL")
             self._synced = time.monotonic()
+        return made > 0
 
     def claim(self, key: str, owner: str, lease: float) -> bool:
         """Claim a request for ``lease`` seconds; False while another owner's claim holds."""

@@ -1,6 +1,7 @@
 """`make bench`: performance as ratios within one run. Absolute times mean nothing on a noisy machine.
 
-Options: `ARGS=quick` takes a tenth of the personas, for a look.
+Options: `ARGS=quick` takes a tenth of the personas, for a look; `ARGS=dialogues` compares dialogues with models over HTTP with a bare client instead
+(`ARGS="dialogues quick"`: at 64 in flight only).
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pyarrow.parquet as pq
+from dialogues import ratios
 
 from iba_bench.storage import table_files
 from iba_bench.tokens import encoding
@@ -124,4 +126,8 @@ def main(quick: bool) -> None:
 
 
 if __name__ == "__main__":
-    main("quick" in sys.argv[1:])
+    if "dialogues" in sys.argv[1:]:
+        for measure in ratios("quick" in sys.argv[1:]):
+            show(*measure)
+    else:
+        main("quick" in sys.argv[1:])
