@@ -21,6 +21,7 @@ TOO_LONG = re.compile(
     r"context_length_exceeded|exceed_context_size|context[ _-](length|window|size)|maximum model length|longer than the maximum|too many tokens|prompt is too long",
     re.IGNORECASE,
 )
+_NO_SCHEMA = re.compile(r"response_format|json_schema")  # some servers call it their own error that they know no schemas
 _STATUS: dict[int, FailureKind] = {401: "auth", 402: "auth", 403: "auth", 404: "not_found", 405: "malformed", 501: "malformed", 408: "timeout", 429: "rate_limit"}
 
 
@@ -59,6 +60,8 @@ def kind_of(status: int, code: str, said: str) -> FailureKind:
         return "not_found" if status >= 300 else "malformed"
     if "model_not_found" in code:
         return "not_found"
+    if status == 500 and _NO_SCHEMA.search(said):
+        return "bad_request"
     return _STATUS.get(status, "server" if status >= 500 else "bad_request")
 
 

@@ -2,6 +2,7 @@ import json
 
 import pytest
 
+from iba_bench.models.completion import kind_of
 from iba_bench.models.reply import Reply, ToolCall, Usage
 from iba_bench.models.request import Request
 from iba_bench.tokens import count
@@ -167,3 +168,9 @@ def test_missing_usage_is_counted_and_marked(usage, answered):
     assert answered(completion("A longer answer", usage=usage), request=request) == Reply(
         "A longer answer", (), "stop", Usage(prompt, count("A longer answer"), counted=True)
     )
+
+
+def test_a_server_that_calls_a_schema_its_own_error_has_refused_the_request():
+    said = "1 validation error: {'loc': ('body', 'response_format', 'type'), 'input': 'json_schema'}"
+    assert kind_of(500, "", said) == "bad_request"
+    assert kind_of(500, "", "out of memory") == "server"
