@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from scenarios.check import NamePattern
 
@@ -50,6 +51,7 @@ _ENDS = re.compile(
 )
 _WORD = re.compile(r"[^\W_]+(?:['\u2019][^\W_]+)*")
 _CLAUSE_WORD = re.compile(rf"{_WORD.pattern}|[£$€%]")
+_JOINED = re.compile("[-'\u2019][^\\W_]")  # walnut-tree is no walnut
 _NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
 _NUMBER_WORDS = (
     "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen twenty".split()
@@ -114,13 +116,15 @@ def tidied(text: str) -> str:
 
 def place_of(clause: str, text: str) -> tuple[int, int] | None:
     """Return where the clause's words stand in a text, in order and with nothing but punctuation between; None unless they do so once."""
-    words = _CLAUSE_WORD.findall(clause.replace("\u2019", "'"))
-    pattern = ""
-    for before, word in zip(("", *words), words, strict=False):
-        apart = "+" if before[-1:].isalnum() and word[0].isalnum() else "*"
-        pattern += (rf"[^\w£$€%]{apart}" if before else "") + re.escape(word).replace("'", "['\u2019]")
-    found = list(re.finditer(rf"(?<![\w£$€])(?<!\w['\u2019-]){pattern}(?![\w%]|['\u2019-]\w)", text, re.IGNORECASE))
-    return found[0].span() if len(found) == 1 else None
+    wanted = [word.lower() for word in _CLAUSE_WORD.findall(_straight(clause))]
+    tokens = [(match.group().lower(), *match.span()) for match in _CLAUSE_WORD.finditer(_straight(text))]
+    words, size = [token[0] for token in tokens], len(wanted)
+    places = [n for n in range(len(words) - size + 1) if words[n] == wanted[0] and words[n : n + size] == wanted]
+    if len(places) != 1:
+        return None
+    start, end = tokens[places[0]][1], tokens[places[0] + size - 1][2]
+    joined = _JOINED.match(text, end) or (start > 1 and _JOINED.match(text[start - 2 : start][::-1]))
+    return None if joined else (start, end)
 
 
 def problem_of(text: str, raw: str, bounds: Bounds) -> str | None:
@@ -197,19 +201,31 @@ def _names(pattern: NamePattern, text: str) -> Iterable[str]:
 
 
 def _invented(rest: str, known: str) -> str | None:
-    lowered, figures = known.lower(), {value for _, value in _figures(known)}
+    lowered, lines = known.lower(), known.split("\n")
+    figures = {value for line in lines for value in _values_in(line)}
     for number, value in _figures(rest):
         if value not in figures and number.lower() not in ("zero", "one", "two"):
             return f"it brings in a number: {number}"
     for found in _matches(_DAY, rest):
         if found.lower() not in lowered:
             return f"it brings in a time: {found}"
-    words = {word.removesuffix("'s") for word in _WORD.findall(lowered)}
+    words = {word for line in lines for word in _words_in(line)}
     for found in _matches(_NAME, rest):
         parts = [word.removesuffix("'s") for word in _WORD.findall(found.lower())]
         if found[0].isupper() and not all(part in words or part.removesuffix("s") in words for part in parts):
             return f"it brings in a name: {found}"
     return None
+
+
+@lru_cache(maxsize=8192)
+def _values_in(line: str) -> frozenset[str]:
+    """Return the numbers of a line in one form; a line is looked at again with every turn that follows it."""
+    return frozenset(value for _, value in _figures(line))
+
+
+@lru_cache(maxsize=8192)
+def _words_in(line: str) -> frozenset[str]:
+    return frozenset(word.removesuffix("'s") for word in _WORD.findall(line.lower()))
 
 
 def _figures(text: str) -> Iterable[tuple[str, str]]:
