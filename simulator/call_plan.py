@@ -40,7 +40,8 @@ def call_estimate(config: GenerateConfig, record: Path) -> Estimate:
 async def _persona(config: GenerateConfig, materials: Materials, index: int) -> list[Planned]:
     factory = PersonaFactory(config, materials)
     draft, _, _ = await factory.settled(index, Tally())
-    return list(planned_calls(Rewording(draft.persona, materials.library, {}, config.model.tries), draft.history))
+    held = sorted({entry.dimension for entry in draft.compiler.entries})
+    return list(planned_calls(Rewording(draft.persona, materials.library, {}, config.model.tries, held), draft.history))
 
 
 def planned_calls(rewording: Rewording, history: History) -> Iterable[Planned]:

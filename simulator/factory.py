@@ -177,7 +177,8 @@ class PersonaFactory:
         from simulator.rewording import Rewording, Worded
 
         catalog = {turn.turn_id: turn.said for _, turn in draft.history.turns()}
-        worded = await Rewording(draft.persona, self.materials.library, self.clients, self.config.model.tries).reword(draft.history)
+        held = sorted({entry.dimension for entry in draft.compiler.entries})
+        worded = await Rewording(draft.persona, self.materials.library, self.clients, self.config.model.tries, held).reword(draft.history)
         for _, turn in draft.history.turns():
             if turn.turn_id in worded:
                 worded[turn.turn_id].put(turn)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from pydantic import BaseModel, ConfigDict
 
 from iba_bench.models.autogen import ChatCompletionClient, LLMMessage, SystemMessage, UserMessage
@@ -12,6 +14,7 @@ from simulator.history import Turn
 from simulator.prompts import prompt
 
 NOT_STATED = ("", "")
+OTHERS = 3  # dimensions of other jobs among the statements
 Claim = tuple[str, str]
 
 
@@ -23,10 +26,17 @@ class Reading(BaseModel):
 
 
 class BlindReader:
-    """Reads turns with the checker's model."""
+    """Reads turns with the checker's model.
 
-    def __init__(self, library: Library, client: ChatCompletionClient | None) -> None:
-        self.library, self.client = library, client
+    Args:
+        library: The catalogs.
+        client: The checker's model; None to plan its calls.
+        held: Dimensions that the persona holds something on. Some that the job does not ask about stand among the statements of every turn, so that one
+            that does is no hint, and so that a turn is caught that tells of another job's preference.
+    """
+
+    def __init__(self, library: Library, client: ChatCompletionClient | None, held: Sequence[str] = ()) -> None:
+        self.library, self.client, self.held = library, client, held
 
     async def misreading(self, turn: Turn, scenario: Scenario, text: str, before: str) -> str | None:
         """Return why a blind reader would take a turn for something else than it is, or None if the reading is right.
@@ -67,8 +77,10 @@ class BlindReader:
         return turn.cue.entry.dimension, turn.cue.entry.value
 
     def _claims(self, turn: Turn, scenario: Scenario) -> list[Claim]:
-        keys = dict.fromkeys([*([turn.cue.entry.dimension] if turn.cue else []), *self.library.exposed[scenario.scenario]])
-        return [NOT_STATED, *((key, value) for key in keys for value in self.library.dimensions[key].values)]
+        asked = set(self.library.exposed[scenario.scenario])
+        told = {turn.cue.entry.dimension} - asked if turn.cue else set[str]()
+        others = shuffled(stream("other statements", turn.turn_id), sorted(set(self.held) - asked - told))[: OTHERS - len(told)]
+        return [NOT_STATED, *((key, value) for key in sorted({*asked, *told, *others}) for value in self.library.dimensions[key].values)]
 
     def _statement(self, claim: Claim) -> str:
         if claim == NOT_STATED:

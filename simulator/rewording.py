@@ -69,11 +69,14 @@ class Rewording:
         library: The catalogs.
         clients: The models of the roles persona, assistant, checker; none are needed to plan the calls.
         tries: Wordings asked for before the catalogs' is kept.
+        held: Dimensions that the persona holds something on.
     """
 
-    def __init__(self, persona: Persona, library: Library, clients: Mapping[str, ChatCompletionClient], tries: int) -> None:
-        self.persona, self.library, self.clients, self.tries = persona, library, clients, tries
-        self.reader = BlindReader(library, clients.get("checker"))
+    def __init__(
+        self, persona: Persona, library: Library, clients: Mapping[str, ChatCompletionClient], tries: int, held: Sequence[str] = ()
+    ) -> None:  # fmt: skip
+        self.persona, self.library, self.clients, self.tries, self.held = persona, library, clients, tries, held
+        self.reader = BlindReader(library, clients.get("checker"), held)
         self.known = " ".join([
             persona.display_name, persona.city, persona.street, *(relation.mention for relation in persona.social),
         ])  # fmt: skip
@@ -106,7 +109,7 @@ class Rewording:
 
     def direction(self, beat: Beat) -> str:
         """Return the hidden instruction for a beat."""
-        turn, clause = beat.turn, clause_of(beat.turn)
+        turn, clause = beat.turn, passage_of(beat.turn)
         text = _DIRECTIONS["cue" if clause else turn.kind](turn, clause)
         if turn.role != "user":
             return text
@@ -118,10 +121,12 @@ class Rewording:
     def unnamed(self, beat: Beat) -> list[NamePattern]:
         """Return what finds the names of values that a turn must not say.
 
-        Nobody names a value of a dimension that the session shows implicitly, nor does the user one that the job exposes: it would voice something.
+        Nobody names a value of a dimension that the session shows implicitly, nor does the user one that the job exposes or that a preference of theirs is
+        about: it would voice something.
         """
-        shown = {turn.cue.entry.dimension for turn in beat.session.turns if turn.cue and turn.said.openness == "implicit"}
-        keys = shown | set(self.library.exposed[beat.scenario.scenario]) if beat.role == "user" else shown
+        keys = {turn.cue.entry.dimension for turn in beat.session.turns if turn.cue and turn.said.openness == "implicit"}
+        if beat.role == "user":
+            keys |= {*self.library.exposed[beat.scenario.scenario], *self.held}
         return [self.library.any_name(key) for key in sorted(keys)]
 
 
@@ -154,7 +159,7 @@ class _Speaker:
                     raise
                 reason, text = failure.kind, ""
             if not reason:
-                return Worded(_said(beat, text, bounds.clause), number)
+                return Worded(_said(beat, text), number)
             again = prompt("again", reason=reason, text=text[:400])
             messages = [*messages[: len(self.messages)], UserMessage(content=f"{messages[len(self.messages)].content}\n{again}", source="director")]
         return Worded(beat.turn.said, self.rewording.tries, reason)
@@ -174,7 +179,7 @@ class _Speaker:
         talk = "\n".join(text for _, text in heard)
         return Bounds(
             role=beat.role, draft=said.text, ends=beat.last or beat.turn.kind in ("closing", "farewell"), heard=f"{self.rewording.known}\n{talk}",
-            clause=clause_of(beat.turn), options=options, unnamed=self.rewording.unnamed(beat),
+            clause=passage_of(beat.turn), options=options, unnamed=self.rewording.unnamed(beat),
         )  # fmt: skip
 
 
@@ -183,13 +188,21 @@ def clause_of(turn: Turn) -> str:
     return turn.said.text[slice(*turn.said.span)].rstrip(".!? ") if turn.cue and turn.said.span else ""
 
 
+def passage_of(turn: Turn) -> str:
+    """Return what a turn must hold word for word: the clause, and before it the life event that it is about, or ""."""
+    clause = clause_of(turn)
+    if not clause or turn.said.span is None or turn.cue is None or turn.cue.happening is None:
+        return clause
+    return turn.said.text[: turn.said.span[1]].rstrip(".!? ")
+
+
 def _before(bounds: Bounds) -> str:
     return bounds.heard.rsplit("\n", 1)[-1]
 
 
-def _said(beat: Beat, text: str, clause: str) -> Said:
+def _said(beat: Beat, text: str) -> Said:
     """Return a model's words with the place of the clause, so that a twin can flip it there."""
-    old = beat.turn.said
+    old, clause = beat.turn.said, clause_of(beat.turn)
     if not clause:
         return replace(old, text=text, span=None, wording=None)
     place = place_of(clause, text)

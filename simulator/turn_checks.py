@@ -27,6 +27,7 @@ _LABELLED = re.compile(
     r"\W?\s*:",
     re.IGNORECASE | re.MULTILINE,
 )
+_NAMED_SPEAKER = re.compile(r"[\s*]*([A-Z][\w'-]+)\**\s*:")
 _OFFERS_HELP = re.compile(
     r"\b(?:how (?:can|may|could) (?:i|we) (?:help|assist)(?: you\b| today\b|\s*[.?!]|$)|(?:can|may) i (?:help|assist) you\b|what (?:else )?can i (?:do for|help) you\b"
     r"|(?:i'm|i am|i'd be|i would be|we're|we are|we'd be) (?:always |more than |only too )?(?:happy|glad|pleased|here) to (?:help|assist)\b"
@@ -171,7 +172,10 @@ def _form(text: str, raw: str, bounds: Bounds) -> str | None:
     known = _known(bounds).lower()
     if any(found.lower().removesuffix("s") not in known for found in _matches(_META, text)):
         return "it speaks of the directions or of being a model"
-    return "it names who speaks; write the message alone" if _LABELLED.search(raw) or _LABELLED.search(text) else None
+    named = _NAMED_SPEAKER.match(raw)
+    if _LABELLED.search(raw) or _LABELLED.search(text) or (named and named.group(1).lower() in bounds.heard.lower().split()):
+        return "it names who speaks; write the message alone"
+    return None
 
 
 def _part(text: str, bounds: Bounds) -> str | None:

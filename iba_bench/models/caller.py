@@ -102,15 +102,18 @@ class Caller:
 
     async def _attempt(self, role: str, request: Request) -> Reply:
         """Try until an answer comes, the failure is one that would come again, or the attempts are used up."""
-        rng, timed_out = stream("back off", self.owner, request.key), 0
+        rng, timed_out, cut_off = stream("back off", self.owner, request.key), 0, 0
         for attempt in range(self.attempts):
             started = self.clock()
             try:
                 return await self._once(role, request, timed_out)
             except CallFailed as failure:
+                if failure.kind == "budget":  # nothing was sent
+                    raise
                 self.record.fail(request, role, failure, attempt, self.clock() - started)
                 timed_out += failure.kind == "timeout"
-                if not self._again(failure, attempt):
+                cut_off += failure.kind == "truncated"
+                if not self._again(failure, attempt, cut_off):
                     if failure.kind == "connection" and not self._met:
                         raise CallFailed("unreachable", failure.message) from None
                     raise
@@ -120,8 +123,10 @@ class Caller:
             await asyncio.sleep(wait)
         raise AssertionError("the last attempt returns or raises")
 
-    def _again(self, failure: CallFailed, attempt: int) -> bool:
-        most = min(self.attempts, CUT_OFF_ATTEMPTS) if failure.kind == "truncated" else self.attempts
+    def _again(self, failure: CallFailed, attempt: int, cut_off: int) -> bool:
+        most = self.attempts
+        if failure.kind == "truncated" and cut_off >= CUT_OFF_ATTEMPTS:
+            return False
         if failure.kind in ("connection", "malformed") and not self._met:
             most = min(self.attempts, FIRST_ATTEMPTS)
         return (failure.kind in RETRIED or failure.kind == "truncated") and attempt + 1 < most
