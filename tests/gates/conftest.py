@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import copy
 import json
 import random
@@ -34,7 +35,7 @@ def made_personas(library: Library) -> list[Tables]:
     """Rows of four personas with two api tasks each; copy them before changing anything."""
     config, _ = split_config(composed("generate", list(SAMPLE)))
     factory = PersonaFactory(config, Materials(library, load_population(), load_life_events()))
-    return [factory.make(index).bundle.tables() for index in range(config.benchmark.personas)]
+    return [asyncio.run(factory.make(index)).bundle.tables() for index in range(config.benchmark.personas)]
 
 
 @pytest.fixture

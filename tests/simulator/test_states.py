@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import datetime as dt
 from dataclasses import replace
 
@@ -40,7 +41,7 @@ def test_nobody_is_said_to_be_at_ease_in_the_midst_of_a_strain(scope: str | None
 def test_preferences_under_stress_decide_tasks_and_the_instruction_says_how_the_user_is(factory: PersonaFactory) -> None:
     seen = 0
     for index in range(6):
-        bundle = factory.make(index).bundle
+        bundle = asyncio.run(factory.make(index)).bundle
         stressed = {entry["entry_id"] for entry in bundle.ledger if entry["scope"] == STRESSED}
         instructions = {task["task_id"]: task["instruction"] for task in bundle.tasks}
         bank = factory.materials.library.scopes.scopes[STRESSED].on
